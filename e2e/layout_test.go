@@ -51,6 +51,7 @@ var rooms = map[string]room{
 	"e2e/firestoretest": {ours: []string{"e2e/fault"}, third: []string{"*"}},
 	"e2e/schedulertest": {ours: []string{"e2e/fault"}, third: []string{"*"}},
 	"e2e/idtokentest":   {ours: []string{"e2e/fault"}, third: []string{"*"}},
+	"e2e/shoptest":      {ours: []string{"e2e/fault"}},
 	"e2e/timeline":      {},
 	"e2e":               {ours: []string{"..."}, third: []string{"*"}},
 }
