@@ -17,7 +17,7 @@ const (
 )
 
 // ErrNoToken: there is no token, or it is empty.
-var ErrNoToken = errors.New("no token: the " + Header + " header is missing or empty")
+var ErrNoToken = errors.New("no token")
 
 // FromHeader returns the token of a request. The value may be bare, as most clients send it, or a quoted string as the
 // draft has it (RFC 8941, section 3.3.3); both give the same token. There must be exactly one value of 1 to MaxLen visible
@@ -29,7 +29,7 @@ func FromHeader(h http.Header) (string, error) {
 		return "", err
 	}
 	if v == "" {
-		return "", ErrNoToken
+		return "", fmt.Errorf("%w: the header %s is missing or empty", ErrNoToken, Header)
 	}
 	if strings.HasPrefix(v, `"`) {
 		if v, err = unquote(v); err != nil {
