@@ -1,5 +1,4 @@
 # runonce: one scheduled firing changes the world once.
-SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
