@@ -1,0 +1,421 @@
+package schedulertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// times are the starts of attempts in seconds after noon.
+func times(attempts []Attempt) string {
+	var at []string
+	for _, a := range attempts {
+		at = append(at, fmt.Sprint(int(a.Start.Sub(noon).Seconds())))
+	}
+	return strings.Join(at, " ")
+}
+
+// R3 R14: a run is retried at the documented times, always with one schedule time.
+func TestFireRetries(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		retry  Retry
+		status func(int) int
+		want   string
+	}{
+		{"success", Retry{Count: 5}, always(200), "0"},
+		{"no retry", Retry{}, always(500), "0"},
+		{"defaults, five", Retry{Count: 5}, always(409), "0 5 15 35 75 155"},
+		{"third succeeds", Retry{Count: 5}, func(n int) int { return []int{500, 429, 204}[n-1] }, "0 5 15"},
+		{"by time", Retry{MaxDuration: 40 * time.Second}, always(500), "0 5 15 35"},
+		{"count after time", Retry{Count: 5, MaxDuration: 40 * time.Second}, always(500), "0 5 15 35 75 155"},
+		{"time after count", Retry{Count: 1, MaxDuration: 80 * time.Second}, always(500), "0 5 15 35 75"},
+		{"evenly after the doublings", Retry{Count: 5, MinBackoff: 10 * time.Second, MaxDoublings: 1}, always(500), "0 10 30 70 130 210"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			to := newTarget(t, tt.status)
+			s, _ := start(t, Config{Render: Micros})
+			j := hourly(to.URL)
+			j.Retry = tt.retry
+			create(t, s, j)
+			r, err := s.Fire(t.Context(), "hourly", noon.Add(-time.Hour))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := times(r.Attempts); got != tt.want {
+				t.Errorf("attempts at %s, want %s", got, tt.want)
+			}
+			for i, a := range r.Attempts {
+				if a.N != i+1 || a.ScheduleTime != Micros(noon.Add(-time.Hour), 1) || string(a.Body) != fmt.Sprintf("answer %d", i+1) && a.Status != 204 {
+					t.Errorf("attempt %d: %+v", i+1, a)
+				}
+			}
+			if last := r.Attempts[len(r.Attempts)-1]; r.Succeeded() != (last.Status/100 == 2) {
+				t.Errorf("succeeded: %t after %d", r.Succeeded(), last.Status)
+			}
+		})
+	}
+}
+
+// R6: App Engine's 503 does not use up the retries, and does not go on for ever here.
+func TestAppEngine503(t *testing.T) {
+	t.Parallel()
+	to := newTarget(t, func(n int) int { return []int{503, 503, 500, 503, 500, 500}[n-1] })
+	s, _ := start(t, Config{AppEngine: to.URL})
+	create(t, s, Job{Name: "app", Schedule: "0 * * * *", AppEngine: &AppEngineTarget{}, Retry: Retry{Count: 2}})
+	r, err := s.Fire(t.Context(), "app", noon)
+	if got, want := times(r.Attempts), "0 5 10 15 20 30"; err != nil || got != want {
+		t.Errorf("attempts at %s, %v, want %s", got, err, want)
+	}
+	down := newTarget(t, always(503))
+	s, _ = start(t, Config{AppEngine: down.URL})
+	create(t, s, Job{Name: "app", Schedule: "0 * * * *", AppEngine: &AppEngineTarget{}})
+	if r, err := s.Fire(t.Context(), "app", noon); err != nil || len(r.Attempts) != maxSystemRetries+1 {
+		t.Errorf("%d attempts, %v", len(r.Attempts), err)
+	}
+}
+
+// hanging is a target whose first request answers when it is let go.
+type hanging struct {
+	*httptest.Server
+	arrived, gone chan struct{}
+	letGo         chan struct{}
+}
+
+func newHanging(t *testing.T) *hanging {
+	h := &hanging{arrived: make(chan struct{}, 10), gone: make(chan struct{}, 10), letGo: make(chan struct{})}
+	var once sync.Once
+	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		h.arrived <- struct{}{}
+		first := false
+		once.Do(func() { first = true })
+		if first {
+			select {
+			case <-h.letGo:
+			case <-r.Context().Done():
+				h.gone <- struct{}{}
+			}
+		}
+		fmt.Fprint(w, "done")
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
+
+// R13: past its deadline an attempt goes on at the target, and the retry overlaps with it.
+func TestDeadline(t *testing.T) {
+	t.Parallel()
+	h := newHanging(t)
+	told := make(chan Attempt, 10)
+	s, v := start(t, Config{OnAttempt: func(a Attempt) { told <- a }})
+	j := hourly(h.URL)
+	j.Retry.Count, j.AttemptDeadline = 1, 15*time.Second
+	create(t, s, j)
+	done := make(chan Run, 1)
+	go func() {
+		r, _ := s.Fire(t.Context(), "hourly", noon)
+		done <- r
+	}()
+	wait(t, h.arrived)
+	v.Advance(15 * time.Second)
+	if a := wait(t, told); !errors.Is(a.Err, ErrDeadline) || a.Status != 0 || a.End.Sub(a.Start) != 15*time.Second {
+		t.Errorf("first attempt: %+v", a)
+	}
+	r := wait(t, done)
+	if got, want := times(r.Attempts), "0 20"; !r.Succeeded() || got != want {
+		t.Errorf("attempts at %s, want %s, succeeded %t", got, want, r.Succeeded())
+	}
+	if a := wait(t, told); !a.Succeeded() || a.N != 2 {
+		t.Errorf("second attempt: %+v", a)
+	}
+	select {
+	case <-h.gone:
+		t.Error("the first request was cancelled")
+	default:
+	}
+	close(h.letGo)
+	if a := wait(t, told); !a.Late || a.N != 1 || a.Status != 200 || a.Succeeded() {
+		t.Errorf("late answer: %+v", a)
+	}
+	if n := len(s.Attempts()); n != 3 {
+		t.Errorf("%d entries in the log, want 3", n)
+	}
+	if j, _ := s.Job("hourly"); j.LastStatus != 0 || !j.LastAttempt.Equal(noon.Add(20*time.Second)) {
+		t.Errorf("the job shows %d of %s", j.LastStatus, j.LastAttempt)
+	}
+}
+
+// R13: the other way: the request is cancelled at the deadline.
+func TestCancelAtDeadline(t *testing.T) {
+	t.Parallel()
+	h := newHanging(t)
+	s, v := start(t, Config{CancelAtDeadline: true})
+	create(t, s, hourly(h.URL))
+	done := make(chan Attempt, 1)
+	go func() {
+		a, _ := s.Deliver(t.Context(), "hourly", noon)
+		done <- a
+	}()
+	wait(t, h.arrived)
+	v.Advance(3 * time.Minute)
+	if a := wait(t, done); !errors.Is(a.Err, ErrDeadline) {
+		t.Errorf("%+v", a)
+	}
+	wait(t, h.gone)
+	if j, _ := s.Job("hourly"); j.LastStatus != 4 {
+		t.Errorf("status %d, want 4", j.LastStatus)
+	}
+}
+
+// A caller that gives up ends the attempt and the retries; Close ends what still runs at targets.
+func TestGivingUp(t *testing.T) {
+	t.Parallel()
+	h := newHanging(t)
+	s, _ := start(t, Config{Clock: realClock{}})
+	j := hourly(h.URL)
+	j.Retry.Count = 5
+	create(t, s, j)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		r, err := s.Fire(ctx, "hourly", noon)
+		if len(r.Attempts) != 1 {
+			err = fmt.Errorf("%d attempts, %w", len(r.Attempts), err)
+		}
+		done <- err
+	}()
+	wait(t, h.arrived)
+	cancel()
+	if err := wait(t, done); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "attempts") {
+		t.Error(err)
+	}
+	wait(t, h.gone)
+
+	h = newHanging(t)
+	s, v := start(t, Config{})
+	create(t, s, hourly(h.URL))
+	go func() {
+		_, _ = s.Deliver(context.Background(), "hourly", noon)
+	}()
+	wait(t, h.arrived)
+	v.Advance(time.Hour)
+	s.Close()
+	wait(t, h.gone)
+}
+
+// R8 R9: copies of an attempt come at once and under one name; the first answer counts.
+func TestDuplicates(t *testing.T) {
+	t.Parallel()
+	var together sync.WaitGroup
+	together.Add(4)
+	var mu sync.Mutex
+	names := map[string]int{}
+	s, _ := start(t, Config{
+		Duplicates: func(job string, slot time.Time, attempt int) int {
+			if attempt == 1 && slot.Equal(noon) && strings.HasSuffix(job, "/hourly") {
+				return 3
+			}
+			return 0
+		},
+		Transport: HandlerTransport(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			together.Done()
+			together.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			names[r.Header.Get("X-CloudScheduler-JobName")+"/"+r.Header.Get("X-CloudScheduler-ScheduleTime")]++
+		})),
+	})
+	create(t, s, hourly("http://target"))
+	r, err := s.Fire(t.Context(), "hourly", noon)
+	mu.Lock()
+	defer mu.Unlock()
+	if err != nil || len(r.Attempts) != 1 || names["hourly/2026-10-16T12:00:00Z"] != 4 || len(names) != 1 {
+		t.Errorf("%+v, %v, names %v", r, err, names)
+	}
+	copies := 0
+	for _, a := range s.Attempts() {
+		if a.Duplicate {
+			copies++
+		}
+	}
+	if copies != 3 {
+		t.Errorf("%d copies in the log, want 3", copies)
+	}
+}
+
+// R5: a forced run carries the next slot's time, or none, of a paused job too.
+func TestForce(t *testing.T) {
+	t.Parallel()
+	for _, without := range []bool{false, true} {
+		to := newTarget(t, always(200))
+		s, v := start(t, Config{ForcedWithoutTime: without})
+		create(t, s, hourly(to.URL))
+		v.Advance(10 * time.Minute)
+		if _, err := s.Pause("hourly"); err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Force(t.Context(), "hourly")
+		want := "2026-10-16T13:00:00Z"
+		if without {
+			want = ""
+		}
+		if err != nil || !r.Succeeded() || !r.Forced || !r.Slot.Equal(noon.Add(time.Hour)) || r.Attempts[0].ScheduleTime != want {
+			t.Errorf("without %t: %+v, %v", without, r, err)
+		}
+		requests, _ := to.seen()
+		if got := requests[0].Header.Get("X-CloudScheduler-ScheduleTime"); got != want {
+			t.Errorf("without %t: sent %q, want %q", without, got, want)
+		}
+	}
+}
+
+// slots lists job and slot of the log, minutes after noon.
+func slots(attempts []Attempt) string {
+	var at []string
+	for _, a := range attempts {
+		at = append(at, fmt.Sprintf("%s%d@%d", a.Job[strings.LastIndexByte(a.Job, '/')+1:], int(a.Slot.Sub(noon).Minutes()), int(a.Start.Sub(noon).Minutes())))
+	}
+	return strings.Join(at, " ")
+}
+
+// R23: a day of schedules passes on a virtual clock, in order, and as told while runs are retried.
+func TestRunUntil(t *testing.T) {
+	t.Parallel()
+	minutes := func(n int) time.Duration { return time.Duration(n) * time.Minute }
+	for _, tt := range []struct {
+		name   string
+		cfg    Config
+		jobs   []Job
+		status func(int) int
+		end    int // minutes after noon
+		want   string
+	}{
+		{"two jobs", Config{}, []Job{{Name: "a", Schedule: "*/20 * * * *"}, {Name: "b", Schedule: "15,40 * * * *"}}, always(200), 60,
+			"b15@15 a20@20 a40@40 b40@40 a60@60"},
+		{"retries", Config{}, []Job{{Name: "a", Schedule: "*/20 * * * *", Retry: Retry{Count: 2, MinBackoff: minutes(4), MaxDoublings: -1}}},
+			always(500), 45, "a20@20 a20@24 a20@32 a40@40 a40@44"},
+		{"another job in a back-off", Config{}, []Job{{Name: "a", Schedule: "20 * * * *", Retry: Retry{Count: 1, MinBackoff: minutes(10)}}, {Name: "b", Schedule: "25 * * * *"}},
+			always(500), 59, "a20@20 b25@25 a20@30"},
+		{"late slot", Config{}, []Job{{Name: "a", Schedule: "*/10 * * * *", Retry: Retry{Count: 1, MinBackoff: minutes(25)}}},
+			func(n int) int { return []int{500, 200, 200, 200}[n-1] }, 49, "a10@10 a10@35 a30@35 a40@40"},
+		{"missed slots are skipped", Config{SkipMissed: true}, []Job{{Name: "a", Schedule: "*/10 * * * *", Retry: Retry{Count: 1, MinBackoff: minutes(25)}}},
+			func(n int) int { return []int{500, 200, 200, 200}[n-1] }, 49, "a10@10 a10@35 a40@40"},
+		{"retries stop at the next slot", Config{StopAtNextSlot: true}, []Job{{Name: "a", Schedule: "*/10 * * * *", Retry: Retry{Count: 5, MinBackoff: minutes(3), MaxDoublings: -1}}},
+			always(500), 25, "a10@10 a10@13 a10@19 a20@20 a20@23"},
+		{"nothing to do", Config{}, nil, always(200), 60, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			to := newTarget(t, tt.status)
+			s, v := start(t, tt.cfg)
+			for _, j := range tt.jobs {
+				j.HTTP = &HTTPTarget{URL: to.URL}
+				create(t, s, j)
+			}
+			end := noon.Add(minutes(tt.end))
+			if err := s.RunUntil(t.Context(), end); err != nil {
+				t.Fatal(err)
+			}
+			if got := slots(s.Attempts()); got != tt.want {
+				t.Errorf("attempts %s\nwant     %s", got, tt.want)
+			}
+			if !v.Now().Equal(end) {
+				t.Errorf("the clock stands at %s, want %s", v.Now(), end)
+			}
+		})
+	}
+}
+
+// A job that is paused while it is retried stops, and goes on with a later slot; one that is deleted stops.
+func TestPauseInRun(t *testing.T) {
+	t.Parallel()
+	s, v := start(t, Config{Transport: HandlerTransport(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }))})
+	j := hourly("http://target")
+	j.Retry = Retry{Count: 5, MinBackoff: time.Minute}
+	create(t, s, j)
+	until := func(minutes int) {
+		t.Helper()
+		if err := s.RunUntil(t.Context(), noon.Add(time.Duration(minutes)*time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until(62)
+	if _, err := s.Pause("hourly"); err != nil {
+		t.Fatal(err)
+	}
+	until(150)
+	if _, err := s.Resume("hourly"); err != nil {
+		t.Fatal(err)
+	}
+	until(181)
+	if err := s.DeleteJob("hourly"); err != nil {
+		t.Fatal(err)
+	}
+	until(300)
+	if got, want := slots(s.Attempts()), "hourly60@60 hourly60@61 hourly180@180 hourly180@181"; got != want {
+		t.Errorf("attempts %s, want %s", got, want)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.RunUntil(ctx, v.Now().Add(time.Hour)); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if err := s.RunUntil(t.Context(), time.Time{}); err != nil {
+		t.Errorf("without jobs and end on a virtual clock: %v", err)
+	}
+}
+
+// On the real clock jobs overlap with each other, never with themselves, and a new job is seen at once.
+func TestRunOnRealClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		running := map[string]int{}
+		most, overlaps := 0, 0
+		var mu sync.Mutex
+		s := New(Config{Transport: HandlerTransport(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			job := r.Header.Get("X-CloudScheduler-JobName")
+			mu.Lock()
+			running[job]++
+			most = max(most, running[job])
+			if running["a"] > 0 && running["b"] > 0 {
+				overlaps++
+			}
+			mu.Unlock()
+			time.Sleep(90 * time.Second)
+			mu.Lock()
+			running[job]--
+			mu.Unlock()
+		}))})
+		defer s.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.RunUntil(ctx, time.Time{}) }()
+		synctest.Wait()
+		for _, name := range []string{"a", "b"} {
+			create(t, s, Job{Name: name, Schedule: "* * * * *", HTTP: &HTTPTarget{URL: "http://target"}})
+		}
+		time.Sleep(10 * time.Minute)
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		s.Close() // waits for the requests that were given up
+		if most != 1 || overlaps == 0 {
+			t.Errorf("at most %d attempts of a job at once, want 1; %d overlaps of the two", most, overlaps)
+		}
+		if n := len(s.Attempts()); n < 10 || n > 16 {
+			t.Errorf("%d attempts in ten minutes of 90 s each, want about 12", n)
+		}
+	})
+}
