@@ -46,6 +46,13 @@ func newCallee(t *testing.T) *callee {
 	return c
 }
 
+// sent returns the tokens and bodies so far.
+func (c *callee) sent() (tokens, bodies []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]string(nil), c.tokens...), append([]string(nil), c.bodies...)
+}
+
 // R21: which requests get which token.
 func TestTransport(t *testing.T) {
 	t.Parallel()
@@ -92,8 +99,9 @@ func TestTransport(t *testing.T) {
 			before := len(req.Header)
 			resp, err := (&Transport{Token: parentOf, Derive: tt.derive}).RoundTrip(req)
 			if tt.wantErr != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.wantErr) || len(c.tokens) > 0 {
-					t.Fatalf("error %v after %d requests, want %q before the first", err, len(c.tokens), tt.wantErr)
+				sent, _ := c.sent()
+				if err == nil || !strings.Contains(err.Error(), tt.wantErr) || len(sent) > 0 {
+					t.Fatalf("error %v after %d requests, want %q before the first", err, len(sent), tt.wantErr)
 				}
 				return
 			}
@@ -104,12 +112,13 @@ func TestTransport(t *testing.T) {
 			if len(req.Header) != before {
 				t.Errorf("the caller's request was changed: %v", req.Header)
 			}
-			got := c.tokens[0]
+			tokens, bodies := c.sent()
+			got := tokens[0]
 			if tt.want == "derived" && strings.HasPrefix(got, "run/a//derived/") {
 				got = "derived"
 			}
-			if got != tt.want || c.bodies[0] != "body" && tt.method != "HEAD" {
-				t.Errorf("token %q, body %q, want %q", got, c.bodies[0], tt.want)
+			if got != tt.want || bodies[0] != "body" && tt.method != "HEAD" {
+				t.Errorf("token %q, body %q, want %q", got, bodies[0], tt.want)
 			}
 		})
 	}
@@ -132,10 +141,11 @@ func TestDerivedNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
-		if got := c.bodies[len(c.bodies)-1]; got != body {
+		tokens, bodies := c.sent()
+		if got := bodies[len(bodies)-1]; got != body {
 			t.Errorf("body %q arrived as %q", body, got)
 		}
-		return c.tokens[len(c.tokens)-1]
+		return tokens[len(tokens)-1]
 	}
 	first := send("POST", "/x", "1")
 	if again := send("POST", "/x", "1"); again != first {
@@ -164,7 +174,8 @@ func TestTransportThroughClient(t *testing.T) {
 		}
 		resp.Body.Close()
 	}
-	if got, want := strings.Join(c.tokens, " "), "run/a//b run/a//b  "; got != want {
+	tokens, _ := c.sent()
+	if got, want := strings.Join(tokens, " "), "run/a//b run/a//b  "; got != want {
 		t.Errorf("tokens %q, want %q", got, want)
 	}
 }
