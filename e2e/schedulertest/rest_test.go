@@ -116,7 +116,7 @@ func TestPatch(t *testing.T) {
 	if kept, err := s.Job(j.Name); err != nil || kept.Description != "" || kept.Retry.Count != 0 || kept.Retry.Delay(2) != 10*time.Second {
 		t.Errorf("after the unset: %+v, %v", kept, err)
 	}
-	for name, mask := range map[string]string{"state": "state", "name": "name", "unknown": "colour"} {
+	for name, mask := range map[string]string{"state": "state", "name": "name", "unknown": "colour", "part of a text": "schedule.x"} {
 		if _, err := jobs.Patch(j.Name, &cloudscheduler.Job{}).UpdateMask(mask).Do(); apiCode(err) != 400 {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -157,8 +157,10 @@ func masked(old, change wireJob, mask string) (wireJob, error) {
 		return old, err
 	}
 	var out wireJob
-	err = json.Unmarshal(text, &out)
-	return out, err
+	if err := json.Unmarshal(text, &out); err != nil {
+		return old, invalid("updateMask %q: a path leads into a field that has no parts", mask)
+	}
+	return out, nil
 }
 
 func copyField(to, from map[string]any, keys []string) {
