@@ -26,6 +26,9 @@ const maxDerived = 1 << 20
 // The name comes from WithCall. A request that has none fails with ErrUnnamed before it is sent, since nothing else about it
 // is a good name: two equal requests may be one, sent again after a lost answer, or two that are meant, in a loop; and a
 // body with a time in it differs from attempt to attempt. Derive accepts that where it is known to be harmless.
+//
+// The transport of net/http takes a request with the header for one that may be repeated: where a connection that was kept
+// open turns out to be broken, it sends it again by itself, under the same token.
 type Transport struct {
 	// Base sends the request. nil: http.DefaultTransport.
 	Base http.RoundTripper
