@@ -6,13 +6,13 @@ import "time"
 type verdict int
 
 const (
-	goOn      verdict = iota // the claim is mine; an earlier answer was lost
-	replay                   // finished: completed, failed or uncertain
-	mismatch                 // the token was used for another request
-	busy                     // another attempt's lease is alive
-	takeOver                 // released
-	takeOverRanOut           // the lease ran out while the attempt was at work
-	newer                    // written by a newer version
+	goOn           verdict = iota // the claim is mine; an earlier answer was lost
+	replay                        // finished: completed, failed or uncertain
+	mismatch                      // the token was used for another request
+	busy                          // another attempt's lease is alive
+	takeOver                      // released
+	takeOverRanOut                // the lease ran out while the attempt was at work
+	newer                         // written by a newer version
 )
 
 // decide judges a record by the store's stamps alone: no client clock takes part. left is how long the other attempt's

@@ -120,7 +120,7 @@ func deployed(serve func(*App, http.ResponseWriter, *http.Request)) func(http.Re
 		app, err := fromEnv()
 		if err != nil {
 			slog.ErrorContext(r.Context(), "function is not configured", "error", err)
-			problem(w, http.StatusInternalServerError, "not-configured", "the function is not configured; its log says what is missing")
+			guard.WriteProblem(w, guard.Problem{Status: http.StatusInternalServerError, Code: "not-configured", Detail: "the function is not configured; its log says what is missing"})
 			return
 		}
 		serve(app, w, r)

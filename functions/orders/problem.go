@@ -5,9 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"math"
 	"net/http"
-	"strconv"
 
 	"example.com/runonce/functions/guard"
 )
@@ -29,36 +27,15 @@ func (a *App) answer(w http.ResponseWriter, r *http.Request, value any, replayed
 
 // fail turns an error into a status, a public message and a logged cause. 409 and 5xx are worth another try.
 func (a *App) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p := guard.ProblemOf(err)
 	var bad *requestError
-	var busy *guard.InProgressError
-	var failed *guard.FailedError
-	switch {
-	case errors.As(err, &bad):
-		problem(w, http.StatusBadRequest, "bad-request", bad.message)
-	case errors.As(err, &busy):
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(busy.RetryAfter.Seconds()))))
-		problem(w, http.StatusConflict, "in-progress", "another attempt is at work on this step; try again")
-	case errors.Is(err, guard.ErrMismatch):
-		problem(w, http.StatusUnprocessableEntity, "token-reused", "this token was used for another request")
-	case errors.Is(err, guard.ErrUncertain):
-		problem(w, http.StatusUnprocessableEntity, "uncertain", "nobody can tell whether this step happened; an operator must settle it")
-	case errors.As(err, &failed):
-		problem(w, http.StatusUnprocessableEntity, failed.Code, failed.Message)
-	default:
+	if errors.As(err, &bad) {
+		p = guard.Problem{Status: http.StatusBadRequest, Code: "bad-request", Detail: bad.message}
+	}
+	if p.Status >= http.StatusInternalServerError {
 		a.log.ErrorContext(r.Context(), "step did not finish", "path", r.URL.Path, "error", err)
-		problem(w, http.StatusInternalServerError, "try-again", "the step did not finish; try again with the same token")
 	}
-}
-
-// problem writes an application/problem+json answer (RFC 9457).
-func problem(w http.ResponseWriter, status int, code, detail string) {
-	body, err := json.Marshal(map[string]any{"title": http.StatusText(status), "status": status, "code": code, "detail": detail})
-	if err != nil {
-		body = []byte("{}")
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	guard.WriteProblem(w, p)
 }
 
 // docID makes a document id of a name that a caller chose: no slash, no dot, no length to worry about.
