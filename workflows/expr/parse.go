@@ -1,0 +1,283 @@
+package expr
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxDepth bounds nesting, so that no source can exhaust the stack. The service allows 400 characters, so it never shows.
+const maxDepth = 200
+
+// Parse compiles an expression. src is without ${ and }. The error is a *SyntaxError.
+func Parse(src string) (*Expr, error) {
+	tokens, err := lex(src)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{tokens: tokens}
+	root, err := p.expression(0)
+	if err == nil && p.peek().kind != end {
+		err = p.unexpected("an operator")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Expr{src: src, root: root, eval: compile(root)}, nil
+}
+
+type parser struct {
+	tokens []token
+	i      int
+	depth  int
+}
+
+func (p *parser) peek() token { return p.tokens[p.i] }
+
+func (p *parser) next() token {
+	t := p.tokens[p.i]
+	if t.kind != end {
+		p.i++
+	}
+	return t
+}
+
+func (p *parser) unexpected(want string) error {
+	t := p.peek()
+	return &SyntaxError{t.off, fmt.Sprintf("unexpected %s, want %s", t.describe(), want)}
+}
+
+// accept takes the next token if it is this operator or bracket.
+func (p *parser) accept(op string) bool {
+	if t := p.peek(); t.kind == punct && t.text == op {
+		p.i++
+		return true
+	}
+	return false
+}
+
+func (p *parser) expect(op string) error {
+	if !p.accept(op) {
+		return p.unexpected(fmt.Sprintf("%q", op))
+	}
+	return nil
+}
+
+// Binding, from the loosest. All comparisons and in share one level; not is tighter than they are.
+const (
+	bindOr = iota + 1
+	bindAnd
+	bindCompare
+	bindAdd
+	bindMul
+)
+
+// binary is the operator at the front and how tightly it binds; 0: none.
+func (p *parser) binary() (op string, bind int) {
+	t := p.peek()
+	switch t.kind {
+	case name:
+		switch word := keyword(t.text); word {
+		case "or":
+			return word, bindOr
+		case "and":
+			return word, bindAnd
+		case "in":
+			return word, bindCompare
+		}
+	case punct:
+		switch t.text {
+		case "<", "<=", ">", ">=", "==", "!=":
+			return t.text, bindCompare
+		case "+", "-":
+			return t.text, bindAdd
+		case "*", "/", "//", "%":
+			return t.text, bindMul
+		}
+	}
+	return "", 0
+}
+
+// keyword is a word operator in lower case; they are written all lower or all upper. "": an ordinary name.
+func keyword(s string) string {
+	switch s {
+	case "and", "or", "not", "in":
+		return s
+	case "AND", "OR", "NOT", "IN":
+		return strings.ToLower(s)
+	}
+	return ""
+}
+
+// expression parses operators that bind tighter than min.
+func (p *parser) expression(min int) (Node, error) {
+	if p.depth++; p.depth > maxDepth {
+		return nil, &SyntaxError{p.peek().off, "the expression is nested too deeply"}
+	}
+	defer func() { p.depth-- }()
+	x, err := p.unary()
+	if err != nil {
+		return nil, err
+	}
+	for {
+		op, bind := p.binary()
+		if bind <= min {
+			return x, nil
+		}
+		off := p.next().off
+		y, err := p.expression(bind)
+		if err != nil {
+			return nil, err
+		}
+		x = &Binary{at(off), op, x, y}
+	}
+}
+
+func (p *parser) unary() (Node, error) {
+	t := p.peek()
+	op := ""
+	switch {
+	case t.kind == punct && (t.text == "-" || t.text == "+"):
+		op = t.text
+	case t.kind == name && keyword(t.text) == "not":
+		op = "not"
+	default:
+		return p.postfix()
+	}
+	p.next()
+	if p.depth++; p.depth > maxDepth {
+		return nil, &SyntaxError{t.off, "the expression is nested too deeply"}
+	}
+	defer func() { p.depth-- }()
+	x, err := p.unary()
+	if err != nil {
+		return nil, err
+	}
+	if lit, ok := x.(*Literal); ok && op == "-" { // so that -9223372036854775807 is a literal
+		switch v := lit.Value.(type) {
+		case int64:
+			return &Literal{at(t.off), -v}, nil
+		case float64:
+			return &Literal{at(t.off), -v}, nil
+		}
+	}
+	return &Unary{at(t.off), op, x}, nil
+}
+
+// postfix parses members, indexes and calls.
+func (p *parser) postfix() (Node, error) {
+	x, err := p.primary()
+	if err != nil {
+		return nil, err
+	}
+	for {
+		t := p.peek()
+		switch {
+		case p.accept("."):
+			n := p.peek()
+			if n.kind != name {
+				return nil, p.unexpected("a name after the dot")
+			}
+			p.next()
+			x = &Member{at(t.off), x, n.text}
+		case p.accept("["):
+			i, err := p.expression(0)
+			if err != nil {
+				return nil, err
+			}
+			if err := p.expect("]"); err != nil {
+				return nil, err
+			}
+			x = &Index{at(t.off), x, i}
+		case t.kind == punct && t.text == "(":
+			path, ok := Path(x)
+			if !ok {
+				return nil, p.unexpected("an operator: only a name can be called")
+			}
+			p.next()
+			args, err := p.list(")")
+			if err != nil {
+				return nil, err
+			}
+			x = &Call{at(x.Offset()), path, args}
+		default:
+			return x, nil
+		}
+	}
+}
+
+func (p *parser) primary() (Node, error) {
+	t := p.peek()
+	switch {
+	case t.kind == number:
+		p.next()
+		return &Literal{at(t.off), t.value}, nil
+	case t.kind == text:
+		p.next()
+		return &Literal{at(t.off), t.text}, nil
+	case t.kind == name && keyword(t.text) == "":
+		p.next()
+		switch t.text {
+		case "true", "True", "TRUE":
+			return &Literal{at(t.off), true}, nil
+		case "false", "False", "FALSE":
+			return &Literal{at(t.off), false}, nil
+		case "null", "Null", "NULL":
+			return &Literal{at(t.off), nil}, nil
+		}
+		return &Ident{at(t.off), t.text}, nil
+	case p.accept("("):
+		x, err := p.expression(0)
+		if err != nil {
+			return nil, err
+		}
+		return x, p.expect(")")
+	case p.accept("["):
+		elems, err := p.list("]")
+		return &ListLit{at(t.off), elems}, err
+	case p.accept("{"):
+		return p.mapLit(t.off)
+	}
+	return nil, p.unexpected("a value")
+}
+
+// list parses comma-separated expressions up to the closing bracket.
+func (p *parser) list(closing string) ([]Node, error) {
+	var out []Node
+	for !p.accept(closing) {
+		if len(out) > 0 {
+			if err := p.expect(","); err != nil {
+				return nil, p.unexpected(fmt.Sprintf(`"," or %q`, closing))
+			}
+		}
+		x, err := p.expression(0)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+func (p *parser) mapLit(off int) (Node, error) {
+	m := &MapLit{at: at(off)}
+	for !p.accept("}") {
+		if len(m.Keys) > 0 {
+			if err := p.expect(","); err != nil {
+				return nil, p.unexpected(`"," or "}"`)
+			}
+		}
+		k, err := p.expression(0)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.expect(":"); err != nil {
+			return nil, err
+		}
+		v, err := p.expression(0)
+		if err != nil {
+			return nil, err
+		}
+		m.Keys, m.Values = append(m.Keys, k), append(m.Values, v)
+	}
+	return m, nil
+}
