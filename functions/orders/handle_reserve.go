@@ -46,7 +46,7 @@ type Reservation struct {
 	Units   int64  `json:"units"`
 }
 
-// Stock is one document of the collection "stock", its id the document id of the sku.
+// Stock is one document of the collection "stock", its id StockID of the sku.
 type Stock struct {
 	OnHand int64 `firestore:"on_hand"`
 }
@@ -74,7 +74,7 @@ func (a *App) reserve(tx *firestore.Transaction, req reserveRequest) (Reservatio
 	var refs []*firestore.DocumentRef
 	for _, line := range req.Lines {
 		if want[line.SKU] == 0 {
-			refs = append(refs, a.db.Collection("stock").Doc(docID(line.SKU)))
+			refs = append(refs, a.db.Collection("stock").Doc(StockID(line.SKU)))
 		}
 		want[line.SKU] += line.Quantity
 	}
@@ -94,14 +94,14 @@ func (a *App) reserve(tx *firestore.Transaction, req reserveRequest) (Reservatio
 	}
 	out := Reservation{OrderID: req.OrderID}
 	for sku, n := range want {
-		have := left[docID(sku)]
+		have := left[StockID(sku)]
 		if have < n {
 			return Reservation{}, guard.Permanent(&guard.FailedError{
 				Code:    "out_of_stock",
 				Message: fmt.Sprintf("%d of %s wanted, %d on hand", n, sku, have),
 			})
 		}
-		if err := tx.Update(a.db.Collection("stock").Doc(docID(sku)), []firestore.Update{{Path: "on_hand", Value: have - n}}); err != nil {
+		if err := tx.Update(a.db.Collection("stock").Doc(StockID(sku)), []firestore.Update{{Path: "on_hand", Value: have - n}}); err != nil {
 			return Reservation{}, fmt.Errorf("write stock: %w", err)
 		}
 		out.Units += n

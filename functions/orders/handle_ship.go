@@ -32,6 +32,7 @@ type Shipment struct {
 	OrderID    string `json:"order_id" firestore:"order_id"`
 	SKU        string `json:"sku" firestore:"sku"`
 	Quantity   int64  `json:"quantity" firestore:"quantity"`
+	Step       string `json:"-" firestore:"step"` // the token under which it was made
 }
 
 // Ship orders one line's shipment. Nothing has to be read first, so the documents and the marker go in one commit.
@@ -43,9 +44,9 @@ func (a *App) Ship(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	res, err := guard.Write(r.Context(), a.guard, a.store, step, func(b *firestore.WriteBatch) (Shipment, error) {
-		s := Shipment{ShipmentID: tokens.UUID(step.Token), OrderID: req.OrderID, SKU: req.SKU, Quantity: req.Quantity}
+		s := Shipment{ShipmentID: tokens.UUID(step.Token), OrderID: req.OrderID, SKU: req.SKU, Quantity: req.Quantity, Step: step.Token}
 		b.Create(a.db.Collection("shipments").Doc(s.ShipmentID), s)
-		b.Set(a.db.Collection("orders").Doc(docID(req.OrderID)), map[string]any{
+		b.Set(a.db.Collection("orders").Doc(OrderID(req.OrderID)), map[string]any{
 			"order_id": req.OrderID,
 			"state":    "shipping",
 			"units":    firestore.Increment(req.Quantity),

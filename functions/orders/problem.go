@@ -1,8 +1,6 @@
 package orders
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -36,10 +34,4 @@ func (a *App) fail(w http.ResponseWriter, r *http.Request, err error) {
 		a.log.ErrorContext(r.Context(), "step did not finish", "path", r.URL.Path, "error", err)
 	}
 	guard.WriteProblem(w, p)
-}
-
-// docID makes a document id of a name that a caller chose: no slash, no dot, no length to worry about.
-func docID(name string) string {
-	sum := sha256.Sum256([]byte(name))
-	return hex.EncodeToString(sum[:])
 }
