@@ -15,8 +15,11 @@ func (c Config) Validate() (warnings []string, err error) {
 	if len(c.Targets) == 0 {
 		bad("TARGETS is empty: list what may be started, e.g. projects/P/locations/L/workflows/W")
 	}
-	if _, err := parseRules(c.Targets); err != nil {
+	rules, err := parseRules(c.Targets)
+	if err != nil {
 		bad("TARGETS: %w", err)
+	} else if _, err := parseAliases(c.Aliases, rules); err != nil {
+		bad("ALIASES: %w", err)
 	}
 	oneOf := func(name, value string, options ...string) {
 		for _, o := range options {
@@ -30,8 +33,9 @@ func (c Config) Validate() (warnings []string, err error) {
 	oneOf("ROUND", c.Round, "", "minute")
 	oneOf("FORCED", c.Forced, "own", "next")
 	oneOf("ON_PERMANENT", c.OnPermanent, "fail", "ack")
-	if c.MaxConcurrent < 1 || c.MaxBody < 1 {
-		bad("MAX_CONCURRENT and MAX_BODY must be at least 1")
+	oneOf("COMPLETE_ON", c.CompleteOn, onStarted, onSucceeded)
+	if c.MaxConcurrent < 1 || c.MaxBody < 1 || c.MaxStarts < 1 || c.SweepLimit < 1 || c.SweepAttempts < 1 {
+		bad("MAX_CONCURRENT, MAX_BODY, MAX_STARTS, SWEEP_LIMIT and SWEEP_ATTEMPTS must be at least 1")
 	}
 	wrong = append(wrong, c.Auth.check(c.Service)...)
 	warnings, order := c.checkOrder()
@@ -43,7 +47,7 @@ func (c Config) Validate() (warnings []string, err error) {
 func (c Config) checkOrder() (warnings []string, wrong []error) {
 	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
 	for name, d := range map[string]time.Duration{"FORCED_SKEW": c.ForcedSkew, "MAX_PAST": c.MaxPast, "MAX_FUTURE": c.MaxFuture,
-		"START_TIMEOUT": c.StartTimeout, "READ_TIMEOUT": c.ReadTimeout, "GRACE": c.Grace, "DRAIN_TIMEOUT": c.DrainTimeout, "HANDLER_TIMEOUT": c.HandlerTimeout} {
+		"POLL_INTERVAL": c.PollInterval, "START_TIMEOUT": c.StartTimeout, "READ_TIMEOUT": c.ReadTimeout, "GRACE": c.Grace, "DRAIN_TIMEOUT": c.DrainTimeout, "HANDLER_TIMEOUT": c.HandlerTimeout} {
 		if d < 0 {
 			bad("%s is %v, want more than 0", name, d)
 		}

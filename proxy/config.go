@@ -2,9 +2,6 @@ package proxy
 
 import (
 	"fmt"
-	"path"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/caarlos0/env/v11"
@@ -24,10 +21,15 @@ type Config struct {
 	// ExecutionsEndpoint replaces Google's address of the Workflows Executions API; one on loopback is spoken to in plain
 	// text and without credentials.
 	ExecutionsEndpoint string `env:"EXECUTIONS_ENDPOINT" json:"executions_endpoint,omitempty"`
+	// RunEndpoint and BuildEndpoint are the same for Cloud Run and Cloud Build, which are connected to where Targets names jobs or triggers.
+	RunEndpoint   string `env:"RUN_ENDPOINT" json:"run_endpoint,omitempty"`
+	BuildEndpoint string `env:"BUILD_ENDPOINT" json:"build_endpoint,omitempty"`
 
 	// Targets that may be started: resource names, "*" for one whole segment or a part of it, comma separated. After "="
 	// the sources that a target accepts, joined by "+"; without it, scheduler alone.
 	Targets []string `env:"TARGETS" json:"targets"`
+	// Aliases are short paths, POST /run/ALIAS: entries ALIAS=RESOURCE, comma separated. The resource must be in Targets as well.
+	Aliases []string `env:"ALIASES" json:"aliases,omitempty"`
 	// Scope of a run's name (R4): "target" (default), "job" (and the job's project and region, which the delivery must then
 	// name in the headers X-Runonce-Job-Project and X-Runonce-Job-Location, or the query parameters job_project and
 	// job_location) or "none" (the bytes of Google's sample, for a fleet that moves over).
@@ -48,12 +50,18 @@ type Config struct {
 	// an error each time, so that the job shows red, or "ack", recorded as failed and answered 200.
 	OnPermanent string `env:"ON_PERMANENT" json:"on_permanent"`
 
+	// CompleteOn says when a run is done: "started" (default), or "succeeded" (R19): a delivery is held until the execution has ended, and
+	// one that failed is started again with the same run id, until MaxStarts have failed. 0: 3. PollInterval is the first wait between two looks. 0: 2 s.
+	CompleteOn   string        `env:"COMPLETE_ON" json:"complete_on"`
+	MaxStarts    int           `env:"MAX_STARTS" json:"max_starts"`
+	PollInterval time.Duration `env:"POLL_INTERVAL" json:"poll_interval"`
+
 	Auth
 
 	// Lease of a claim, renewed while the attempt lives. 0: 30 s. Retention of records. 0: 48 h.
 	Lease     time.Duration `env:"LEASE" json:"lease"`
 	Retention time.Duration `env:"RETENTION" json:"retention"`
-	// HandlerTimeout bounds one delivery. 0: 30 s. StartTimeout bounds the call that starts, and ReadTimeout a look-up with its retries. 0: 10 s.
+	// HandlerTimeout bounds one delivery. 0: 30 s; where it waits for the end, RequestTimeout less 10 s. StartTimeout bounds the call that starts, and ReadTimeout a look-up with its retries. 0: 10 s.
 	HandlerTimeout time.Duration `env:"HANDLER_TIMEOUT" json:"handler_timeout"`
 	StartTimeout   time.Duration `env:"START_TIMEOUT" json:"start_timeout"`
 	ReadTimeout    time.Duration `env:"READ_TIMEOUT" json:"read_timeout"`
@@ -65,7 +73,12 @@ type Config struct {
 	MaxConcurrent int   `env:"MAX_CONCURRENT" json:"max_concurrent"`
 	MaxBody       int64 `env:"MAX_BODY" json:"max_body"`
 
-	// RequestTimeout is what the service's own time-out is set to on Cloud Run. 0: 60 s. Job is what the jobs are set to. Both are only checked (R13, R14).
+	// SweepLimit is how many runs one POST /sweep takes up. 0: 100. SweepAttempts is after how many attempts it leaves a run to a person. 0: 20.
+	SweepLimit    int   `env:"SWEEP_LIMIT" json:"sweep_limit"`
+	SweepAttempts int64 `env:"SWEEP_ATTEMPTS" json:"sweep_attempts"`
+
+	// RequestTimeout is what the service's own time-out is set to on Cloud Run. 0: 60 s; where deliveries wait for the end, the
+	// attempt deadline. Job is what the jobs are set to. Both are only checked (R13, R14).
 	RequestTimeout time.Duration `env:"REQUEST_TIMEOUT" json:"request_timeout"`
 	Job            JobConfig     `envPrefix:"JOB_" json:"job"`
 
@@ -110,6 +123,16 @@ func (c Config) WithDefaults() Config {
 	or(&c.OnPermanent, "fail")
 	or(&c.Lease, 30*time.Second)
 	or(&c.Retention, 48*time.Hour)
+	c.Job = c.Job.withDefaults()
+	or(&c.CompleteOn, onStarted)
+	if c.CompleteOn == onSucceeded {
+		or(&c.RequestTimeout, c.Job.AttemptDeadline)
+		or(&c.HandlerTimeout, c.RequestTimeout-10*time.Second)
+	}
+	or(&c.MaxStarts, 3)
+	or(&c.PollInterval, 2*time.Second)
+	or(&c.SweepLimit, 100)
+	or(&c.SweepAttempts, 20)
 	or(&c.HandlerTimeout, 30*time.Second)
 	or(&c.StartTimeout, 10*time.Second)
 	or(&c.ReadTimeout, 10*time.Second)
@@ -119,7 +142,6 @@ func (c Config) WithDefaults() Config {
 	or(&c.MaxBody, 128<<10)
 	or(&c.RequestTimeout, time.Minute)
 	or(&c.LogProject, c.Project)
-	c.Job = c.Job.withDefaults()
 	c.Auth = c.Auth.withDefaults()
 	or(&c.MaxPast, max(c.Retention-c.Job.window(), time.Minute))
 	return c
@@ -140,54 +162,4 @@ func or[T comparable](field *T, value T) {
 	if *field == zero {
 		*field = value
 	}
-}
-
-// rule is one entry of Targets.
-type rule struct {
-	pattern string
-	sources []string
-}
-
-func parseRule(s string) (rule, error) {
-	pattern, list, given := strings.Cut(strings.TrimSpace(s), "=")
-	r := rule{pattern: pattern, sources: []string{sourceScheduler}}
-	if given {
-		r.sources = strings.Split(list, "+")
-	}
-	if _, err := path.Match(pattern, ""); err != nil || !strings.HasPrefix(pattern, "projects/") {
-		return rule{}, fmt.Errorf("target %q: want a resource name like projects/P/locations/L/workflows/W, * for a segment", pattern)
-	}
-	if strings.HasPrefix(pattern, "projects/*/") {
-		return rule{}, fmt.Errorf("target %q: name the project; a pattern over all projects is no allow-list", pattern)
-	}
-	for _, name := range r.sources {
-		if _, ok := sources[name]; !ok {
-			return rule{}, fmt.Errorf("target %q: no source %q; there are %s", pattern, name, strings.Join(sourceNames(), ", "))
-		}
-	}
-	return r, nil
-}
-
-func parseRules(list []string) ([]rule, error) {
-	var rules []rule
-	for _, s := range list {
-		r, err := parseRule(s)
-		if err != nil {
-			return nil, err
-		}
-		rules = append(rules, r)
-	}
-	return rules, nil
-}
-
-// allowed returns the sources that a target accepts; the first rule that matches decides. nil: the target is not in the list.
-func allowed(rules []rule, target string) []string {
-	i := slices.IndexFunc(rules, func(r rule) bool {
-		ok, err := path.Match(r.pattern, target)
-		return ok && err == nil
-	})
-	if i < 0 {
-		return nil
-	}
-	return rules[i].sources
 }

@@ -6,21 +6,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"time"
 
 	"example.com/runonce/functions/guard"
 )
-
-// target is an API that starts runs.
-type target interface {
-	// prepare turns a delivery's body, or an event's data, into the API's own request, run id in it. Errors are the caller's.
-	prepare(body []byte, event bool, runID string) (json.RawMessage, error)
-	// start makes the call once. Its error is a *startError.
-	start(ctx context.Context, c call) (json.RawMessage, error)
-	// find looks for what an earlier attempt may have started. An error is never "not found".
-	find(ctx context.Context, c call) (json.RawMessage, bool, error)
-}
 
 // input is what the record keeps, so that a run can be taken up without another delivery (POST /sweep).
 type input struct {
@@ -31,6 +20,7 @@ type input struct {
 	Name     string          `json:"name,omitempty"`
 	Slot     time.Time       `json:"slot,omitzero"`
 	Forced   bool            `json:"forced,omitempty"`
+	Strict   bool            `json:"strict,omitempty"`
 	By       string          `json:"by"`
 	Accepted time.Time       `json:"accepted"`
 }
@@ -112,8 +102,8 @@ func (s *Server) startOnce(ctx context.Context, t target, a *answer) error {
 	if err != nil {
 		return err
 	}
-	in := input{V: 1, Target: a.target, Request: prepared, Source: d.source, Name: d.name, Slot: d.slot, Forced: d.forced, By: a.caller, Accepted: s.clock.Now().UTC()}
-	a.result, err = s.run(ctx, t, d.runID, in, d.strict)
+	in := input{V: 1, Target: a.target, Request: prepared, Source: d.source, Name: d.name, Slot: d.slot, Forced: d.forced, Strict: d.strict, By: a.caller, Accepted: s.clock.Now().UTC()}
+	a.result, err = s.run(ctx, t, d.runID, in, d.strict, s.cfg.HandlerTimeout*9/10)
 	return err
 }
 
@@ -140,22 +130,14 @@ func (s *Server) answer(w http.ResponseWriter, a *answer, err error) int {
 	return p.Status
 }
 
-// answerFailed answers for a run that is recorded as failed for good. With the policy ack it is 200, because no other code stops the Scheduler.
+// answerFailed answers for a run that is recorded as failed for good. With the policy ack, and where its executions
+// have failed as often as they may, it is 200, because no other code stops the Scheduler.
 func (s *Server) answerFailed(w http.ResponseWriter, a *answer, failed *guard.FailedError) int {
 	p := refuse(http.StatusInternalServerError, "failed", "this run is recorded as failed for good (%s): %s; runs rerun starts it again on purpose", failed.Code, failed.Message)
-	if s.cfg.OnPermanent == "ack" {
+	if s.cfg.OnPermanent == "ack" || failed.Code == codeFailedRun {
 		p.Status, p.Title = http.StatusOK, "Failed, acknowledged"
 	}
 	p.RunID = a.delivery.runID
 	p.write(w)
 	return p.Status
-}
-
-// targetOf is how a resource name finds its API, for work that comes without a path.
-func (s *Server) targetOf(name string) (target, bool) {
-	i := slices.IndexFunc(s.routes, func(r route) bool { return r.resource.MatchString(name) })
-	if i < 0 {
-		return nil, false
-	}
-	return s.routes[i].target, true
 }

@@ -51,17 +51,23 @@ func trace(h http.Header) []any {
 	return nil
 }
 
+// levelOf an answer: a refused duplicate is the proxy at work, a caller's mistake worth a look, the rest an error.
+func levelOf(status int) slog.Level {
+	switch {
+	case status >= 500:
+		return slog.LevelError
+	case status == http.StatusConflict || status < 400:
+		return slog.LevelInfo
+	}
+	return slog.LevelWarn
+}
+
 // logDelivery writes one line for each delivery. Tokens, bodies and arguments never go into it.
 func (s *Server) logDelivery(r *http.Request, a *answer, status int, took time.Duration, err error) {
 	level, verdict := slog.LevelInfo, "started"
 	switch {
 	case err != nil:
-		verdict = problemOf(err).Code
-		if status >= 500 {
-			level = slog.LevelError
-		} else if status != http.StatusConflict {
-			level = slog.LevelWarn
-		}
+		verdict, level = problemOf(err).Code, levelOf(status)
 	case a.replayed():
 		verdict = "replayed"
 	case a.result.Found:
@@ -73,8 +79,9 @@ func (s *Server) logDelivery(r *http.Request, a *answer, status int, took time.D
 	if !d.slot.IsZero() {
 		attrs = append(attrs, "slot", d.slot)
 	}
-	if d.forced {
-		attrs = append(attrs, "forced", true)
+	if d.ahead > 0 {
+		attrs = append(attrs, "ahead", d.ahead.String(), "forced", d.forced)
+		s.log.WarnContext(r.Context(), "a slot was claimed before its time", append(trace(r.Header), "run_id", d.runID, "job", d.name, "ahead", d.ahead.String(), "caller", a.caller)...)
 	}
 	if err != nil {
 		attrs = append(attrs, "error", err.Error())

@@ -13,6 +13,8 @@ func (s *Server) handler() http.Handler {
 	for _, r := range s.routes {
 		mux.HandleFunc(r.pattern, s.handleStart(r.target, r.name))
 	}
+	mux.HandleFunc("/run/{alias}", s.handleAlias)
+	mux.HandleFunc("/sweep", s.handleSweep)
 	mux.HandleFunc("/livez", s.handleHealth(func() bool { return true }))
 	mux.HandleFunc("/readyz", s.handleHealth(func() bool { return !s.draining.Load() }))
 	mux.HandleFunc("/", notFound)

@@ -5,15 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"example.com/runonce/functions/guard"
 	"example.com/runonce/tokens"
 )
 
-// run starts one run as a guarded step (R7-R12, R16). A later attempt asks find before it starts; a start whose answer was lost is looked
-// for in the same attempt, and never repeated there.
-func (s *Server) run(ctx context.Context, t target, runID string, in input, strict bool) (guard.Result[json.RawMessage], error) {
+// run starts one run as a guarded step (R7-R12, R16). An attempt after the first looks before it starts; a start whose answer was lost is looked for in
+// the same attempt, and never repeated there. hold is how long to wait for the end, where the run counts as done only then (R19).
+func (s *Server) run(ctx context.Context, t target, runID string, in input, strict bool, hold time.Duration) (guard.Result[json.RawMessage], error) {
 	kept, err := json.Marshal(in)
 	if err != nil {
 		return guard.Result[json.RawMessage]{}, fmt.Errorf("write the record's input: %w", err)
@@ -23,30 +24,32 @@ func (s *Server) run(ctx context.Context, t target, runID string, in input, stri
 		parts = append(parts, in.Request)
 	}
 	c := call{target: in.Target, runID: runID, request: in.Request, since: in.Accepted}
-	return guard.Do(ctx, s.guard, guard.Effect[json.RawMessage]{
-		Request: guard.Request{Token: runID, Fingerprint: tokens.Fingerprint(parts...), Input: kept},
-		Find: func(ctx context.Context, a guard.Attempt) (json.RawMessage, bool, error) {
-			c, err := s.firstAccepted(ctx, c)
-			if err != nil {
-				return nil, false, err
-			}
-			return t.find(ctx, c)
-		},
-		Do: func(ctx context.Context, a guard.Attempt) (json.RawMessage, error) {
-			got, err := t.start(ctx, c)
-			if err == nil {
-				return got, nil
-			}
-			return s.afterError(ctx, t, c, err)
-		},
-	})
+	e := guard.Effect[json.RawMessage]{Request: guard.Request{Token: runID, Fingerprint: tokens.Fingerprint(parts...), Input: kept}}
+	if s.cfg.CompleteOn == onSucceeded {
+		e.Do = func(ctx context.Context, a guard.Attempt) (json.RawMessage, error) {
+			return s.seeThrough(ctx, t, c, a, hold)
+		}
+		return guard.Do(ctx, s.guard, e)
+	}
+	e.Find = func(ctx context.Context, a guard.Attempt) (json.RawMessage, bool, error) {
+		hits, err := s.findAll(ctx, t, c)
+		if err != nil || len(hits) == 0 {
+			return nil, false, err
+		}
+		return hits[0].answer, true, nil
+	}
+	e.Do = func(ctx context.Context, a guard.Attempt) (json.RawMessage, error) {
+		got, err := s.startOrAdopt(ctx, t, c, nil)
+		return got.answer, err
+	}
+	return guard.Do(ctx, s.guard, e)
 }
 
-// firstAccepted widens the window of a look-up to when the run was first accepted, which the record keeps.
-func (s *Server) firstAccepted(ctx context.Context, c call) (call, error) {
+// findAll looks for everything that was started since the run was first accepted, which the record knows.
+func (s *Server) findAll(ctx context.Context, t target, c call) ([]started, error) {
 	snap, err := s.guard.Get(ctx, c.runID)
 	if err != nil {
-		return c, fmt.Errorf("read when the run was accepted: %w", err)
+		return nil, fmt.Errorf("read when the run was accepted: %w", err)
 	}
 	var in input
 	switch {
@@ -57,47 +60,49 @@ func (s *Server) firstAccepted(ctx context.Context, c call) (call, error) {
 	default:
 		c.since = time.Time{} // another program's record: everything is in the window
 	}
-	return c, nil
+	return t.find(ctx, c)
 }
 
-// afterError decides what an error of the start means for the claim.
-func (s *Server) afterError(ctx context.Context, t target, c call, err error) (json.RawMessage, error) {
-	var start *startError
-	if !errors.As(err, &start) {
-		return nil, guard.NotApplied(err)
+// startOrAdopt starts, and decides what an error of the start means for the claim. known are starts that are not this one.
+func (s *Server) startOrAdopt(ctx context.Context, t target, c call, known []started) (started, error) {
+	got, err := t.start(ctx, c)
+	var failure *startError
+	switch {
+	case err == nil:
+		return got, nil
+	case !errors.As(err, &failure):
+		return started{}, guard.NotApplied(err)
+	case failure.class == permanent && s.cfg.OnPermanent == "ack":
+		s.log.ErrorContext(ctx, "a run failed for good and was acknowledged", "run_id", c.runID, "error", failure.Error())
+		return started{}, &guard.FailedError{Code: failure.code.String(), Message: failure.problem().Detail}
+	case failure.class != unknown:
+		return started{}, guard.NotApplied(failure)
 	}
-	switch start.class {
-	case permanent:
-		if s.cfg.OnPermanent == "ack" {
-			s.log.ErrorContext(ctx, "a run failed for good and was acknowledged", "run_id", c.runID, "error", start.Error())
-			return nil, &guard.FailedError{Code: start.code.String(), Message: start.problem().Detail}
-		}
-		return nil, guard.NotApplied(start)
-	case retryable:
-		return nil, guard.NotApplied(start)
-	}
-	return s.reconcile(ctx, t, c, start)
+	return s.reconcile(ctx, t, c, known, failure)
 }
 
-// reconcile looks for what a start with a lost answer left behind: at once, and once more after a grace, since a list may lag. What it
-// finds is adopted. Otherwise the error stays, and the next attempt looks before it starts.
-func (s *Server) reconcile(ctx context.Context, t target, c call, cause *startError) (json.RawMessage, error) {
+// reconcile looks for what a start with a lost answer left behind: at once, and once more after a grace, since a list may lag. What it finds is
+// adopted. Otherwise the error stays, and the next attempt looks before it starts.
+func (s *Server) reconcile(ctx context.Context, t target, c call, known []started, cause *startError) (started, error) {
 	for i := range 2 {
 		if i > 0 {
 			if err := s.sleep(ctx, s.cfg.Grace); err != nil {
 				break
 			}
 		}
-		got, found, err := t.find(ctx, c)
-		switch {
-		case err != nil:
-			return nil, errors.Join(cause, err)
-		case found:
+		hits, err := t.find(ctx, c)
+		if err != nil {
+			return started{}, errors.Join(cause, err)
+		}
+		hits = slices.DeleteFunc(hits, func(h started) bool {
+			return slices.ContainsFunc(known, func(k started) bool { return k.name == h.name })
+		})
+		if len(hits) > 0 {
 			s.log.InfoContext(ctx, "adopted a start whose answer was lost", "run_id", c.runID, "error", cause.Error())
-			return got, nil
+			return hits[0], nil
 		}
 	}
-	return nil, cause
+	return started{}, cause
 }
 
 // sleep waits by the server's clock, or until ctx ends.

@@ -8,10 +8,10 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"regexp"
 	"sync/atomic"
 	"time"
 
+	build "cloud.google.com/go/cloudbuild/apiv1/v2"
 	"cloud.google.com/go/firestore"
 	executions "cloud.google.com/go/workflows/executions/apiv1"
 
@@ -22,6 +22,8 @@ import (
 type Deps struct {
 	Firestore  *firestore.Client
 	Executions *executions.Client
+	Jobs       JobsClients
+	Builds     *build.Client
 	Clock      guard.Clock
 	NewID      func() string
 	Log        *slog.Logger
@@ -34,6 +36,8 @@ type Deps struct {
 type Server struct {
 	cfg      Config
 	rules    []rule
+	aliases  map[string]string
+	db       *firestore.Client
 	auth     *authenticator
 	guard    *guard.Guard
 	routes   []route
@@ -45,14 +49,6 @@ type Server struct {
 	draining atomic.Bool
 	stopWork context.CancelFunc
 	closers  []func() error
-}
-
-// route is a start path and the API behind it.
-type route struct {
-	pattern  string
-	name     func(*http.Request) (string, error)
-	resource *regexp.Regexp
-	target   target
 }
 
 // New checks the configuration, makes the clients and opens the port, so that Addr is known; connections wait until Run serves them.
@@ -75,6 +71,9 @@ func New(ctx context.Context, cfg Config, deps Deps) (*Server, error) {
 	if s.rules, err = parseRules(cfg.Targets); err != nil {
 		return nil, err
 	}
+	if s.aliases, err = parseAliases(cfg.Aliases, s.rules); err != nil {
+		return nil, err
+	}
 	s.auth = newAuthenticator(cfg.Auth, s.clock.Now, deps.KeyTransport)
 	if err := s.connect(ctx, deps); err != nil {
 		return nil, errors.Join(err, s.close())
@@ -91,44 +90,6 @@ func New(ctx context.Context, cfg Config, deps Deps) (*Server, error) {
 		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 	return s, nil
-}
-
-// connect makes the store, the guard and the targets.
-func (s *Server) connect(ctx context.Context, deps Deps) error {
-	db := deps.Firestore
-	if db == nil {
-		project := s.cfg.Project
-		or(&project, firestore.DetectProjectID)
-		c, err := firestore.NewClientWithDatabase(ctx, project, s.cfg.Database)
-		if err != nil {
-			return fmt.Errorf("connect to Firestore: %w", err)
-		}
-		db = c
-		s.closers = append(s.closers, c.Close)
-	}
-	ex := deps.Executions
-	if ex == nil {
-		c, err := executions.NewClient(ctx, clientOptions(s.cfg.ExecutionsEndpoint)...)
-		if err != nil {
-			return fmt.Errorf("connect to Workflows: %w", err)
-		}
-		ex = c
-		s.closers = append(s.closers, c.Close)
-	}
-	store := guard.NewFirestore(db, guard.FirestoreConfig{Collection: s.cfg.Collection})
-	g, err := guard.New(store, guard.Config{Lease: s.cfg.Lease, Retention: s.cfg.Retention, Clock: deps.Clock, NewID: deps.NewID, Observer: deps.Observer})
-	if err != nil {
-		return fmt.Errorf("make the guard: %w", err)
-	}
-	s.guard = g
-	s.routes = []route{{
-		pattern: "/v1/projects/{project}/locations/{location}/workflows/{workflow}/executions", resource: workflowName,
-		name: func(r *http.Request) (string, error) {
-			return parseWorkflow(r.PathValue("project"), r.PathValue("location"), r.PathValue("workflow"))
-		},
-		target: &workflows{client: ex, startTimeout: s.cfg.StartTimeout, readTimeout: s.cfg.ReadTimeout},
-	}}
-	return nil
 }
 
 // Addr is where the server listens, host:port.

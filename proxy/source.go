@@ -18,7 +18,8 @@ type delivery struct {
 	// name and slot are for the log and the record: the job and its time, or what the source has instead.
 	name string
 	slot time.Time
-	// forced: a manual run, with a key of its own (R5).
+	// ahead is how long before its time a slot is announced, beyond what clocks may differ; forced: it has a key of its own (R5).
+	ahead  time.Duration
 	forced bool
 	// body is the API's request; or, of an event, its data, which becomes the argument.
 	body  []byte

@@ -33,19 +33,23 @@ func readScheduler(cfg Config, r request) (delivery, error) {
 	if err != nil {
 		return delivery{}, err
 	}
-	forced, err := tokens.IsForced(at, r.now, cfg.ForcedSkew)
+	d := delivery{source: sourceScheduler, name: job, slot: slot, body: r.body}
+	future, err := tokens.IsForced(at, r.now, cfg.ForcedSkew)
 	if err != nil {
 		return delivery{}, badRequest("bad-time", "%s: %s", tokens.ScheduleTimeHeader, err)
 	}
 	name := tokens.RunID
-	if forced && cfg.Forced == "own" {
-		name = tokens.ForcedRunID
+	if future {
+		d.ahead = slot.Sub(r.now)
+		if d.forced = cfg.Forced == "own"; d.forced {
+			name = tokens.ForcedRunID
+		}
 	}
-	id, err := name(job, at, scope)
+	d.runID, err = name(job, at, scope)
 	if err != nil {
 		return delivery{}, badRequest("bad-name", "%s", err)
 	}
-	return delivery{source: sourceScheduler, runID: id, name: job, slot: slot, forced: forced, body: r.body}, nil
+	return d, nil
 }
 
 // plausible refuses a slot that no job would still deliver, or not yet (threats A7, A8).

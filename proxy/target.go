@@ -22,6 +22,39 @@ type call struct {
 	since time.Time
 }
 
+// started is what a target started for a run: an execution, a job's execution or a build.
+type started struct {
+	// name of the resource at the API; "" where the API did not say.
+	name string
+	// answer is the API's own resource as JSON, the same bytes each time.
+	answer json.RawMessage
+	state  state
+}
+
+// state is how far a start has come.
+type state int
+
+const (
+	// running: it has started and not ended; queued counts.
+	running state = iota
+	succeeded
+	// failed: it ended in any other way.
+	failed
+)
+
+// target is an API that starts runs.
+type target interface {
+	// prepare turns a delivery's body, or an event's data, into the API's own request, run id in it. Errors are the caller's.
+	prepare(body []byte, event bool, runID string) (json.RawMessage, error)
+	// start makes the call once. Its error is a *startError.
+	start(ctx context.Context, c call) (started, error)
+	// find looks for everything that was started for the run, oldest first. Nothing found is a hint, since no list is promised to show a
+	// start at once; an error is never "nothing".
+	find(ctx context.Context, c call) ([]started, error)
+	// get reads one again.
+	get(ctx context.Context, name string) (started, error)
+}
+
 // class says what an error of a start means (facts of each API in its target file).
 type class int
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,10 +63,11 @@ func (t *triggers) prepare(body []byte, event bool, runID string) (json.RawMessa
 	return compactProto(source)
 }
 
-func (t *triggers) start(ctx context.Context, c call) (json.RawMessage, error) {
+// start makes one RunBuildTrigger call. The answer is the operation, as the API gives it.
+func (t *triggers) start(ctx context.Context, c call) (started, error) {
 	source := &cloudbuildpb.RepoSource{}
 	if err := protojson.Unmarshal(c.request, source); err != nil {
-		return nil, fmt.Errorf("read the kept request: %w", err)
+		return started{}, fmt.Errorf("read the kept request: %w", err)
 	}
 	project, parent, trigger := splitTrigger(c.target)
 	req := &cloudbuildpb.RunBuildTriggerRequest{ProjectId: project, TriggerId: trigger, Source: source}
@@ -76,57 +78,94 @@ func (t *triggers) start(ctx context.Context, c call) (json.RawMessage, error) {
 	defer cancel()
 	op, err := t.client.RunBuildTrigger(ctx, req)
 	if err != nil {
-		return nil, classify(buildAPI, err)
+		return started{}, classify(buildAPI, err)
 	}
 	m, err := op.Metadata()
 	if err != nil || m == nil {
 		m = &cloudbuildpb.BuildOperationMetadata{} // the start is certain, what it says about itself is not needed
 	}
-	return operation(op.Name(), m)
+	return startedBuild(op.Name(), m.GetBuild())
+}
+
+func startedBuild(operationName string, b *cloudbuildpb.Build) (started, error) {
+	s := started{name: b.GetName()}
+	if s.name == "" && b.GetId() != "" {
+		s.name = "projects/" + b.GetProjectId() + "/builds/" + b.GetId()
+	}
+	switch b.GetStatus() {
+	case cloudbuildpb.Build_SUCCESS:
+		s.state = succeeded
+	case cloudbuildpb.Build_FAILURE, cloudbuildpb.Build_INTERNAL_ERROR, cloudbuildpb.Build_TIMEOUT, cloudbuildpb.Build_CANCELLED, cloudbuildpb.Build_EXPIRED:
+		s.state = failed
+	}
+	var err error
+	s.answer, err = operation(operationName, &cloudbuildpb.BuildOperationMetadata{Build: b})
+	return s, err
 }
 
 // find looks among the builds since the run was accepted, and, where the filter is refused or finds nothing, among all down to that time: a
 // list is newest first.
-func (t *triggers) find(ctx context.Context, c call) (json.RawMessage, bool, error) {
+func (t *triggers) find(ctx context.Context, c call) ([]started, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.readTimeout)
 	defer cancel()
 	since := c.since.Add(-clockSlack)
-	hit, err := t.list(ctx, c, fmt.Sprintf("create_time>%q", since.UTC().Format(time.RFC3339)))
+	hits, err := t.list(ctx, c, fmt.Sprintf("create_time>%q", since.UTC().Format(time.RFC3339)))
 	if err != nil && status.Code(err) != codes.InvalidArgument {
-		return nil, false, lookupFailed(buildAPI, err)
+		return nil, lookupFailed(buildAPI, err)
 	}
-	if hit == nil {
-		if hit, err = t.list(ctx, c, ""); err != nil {
-			return nil, false, lookupFailed(buildAPI, err)
+	if len(hits) == 0 {
+		if hits, err = t.list(ctx, c, ""); err != nil {
+			return nil, lookupFailed(buildAPI, err)
 		}
 	}
-	if hit == nil {
-		return nil, false, nil
+	slices.SortStableFunc(hits, func(a, b *cloudbuildpb.Build) int {
+		return a.GetCreateTime().AsTime().Compare(b.GetCreateTime().AsTime())
+	})
+	var all []started
+	for _, b := range hits {
+		s, err := startedBuild("", b)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
 	}
-	b, err := operation("", &cloudbuildpb.BuildOperationMetadata{Build: hit})
-	return b, err == nil, err
+	return all, nil
 }
 
-func (t *triggers) list(ctx context.Context, c call, filter string) (*cloudbuildpb.Build, error) {
+func (t *triggers) list(ctx context.Context, c call, filter string) ([]*cloudbuildpb.Build, error) {
 	project, parent, _ := splitTrigger(c.target)
 	it := t.client.ListBuilds(ctx, &cloudbuildpb.ListBuildsRequest{ProjectId: project, Parent: parent, PageSize: 100, Filter: filter}, retryReads()...)
-	var best *cloudbuildpb.Build
+	var hits []*cloudbuildpb.Build
 	for {
 		b, err := it.Next()
 		if errors.Is(err, iterator.Done) {
-			return best, nil
+			return hits, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		at := b.GetCreateTime().AsTime()
-		if b.GetSubstitutions()[RunSubstitution] == c.runID && (best == nil || at.Before(best.GetCreateTime().AsTime())) {
-			best = b
+		if b.GetSubstitutions()[RunSubstitution] == c.runID {
+			hits = append(hits, b)
 		}
-		if at.Before(c.since.Add(-clockSlack)) {
-			return best, nil
+		if b.GetCreateTime().AsTime().Before(c.since.Add(-clockSlack)) {
+			return hits, nil
 		}
 	}
+}
+
+func (t *triggers) get(ctx context.Context, name string) (started, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.readTimeout)
+	defer cancel()
+	parts := strings.Split(name, "/") // projects/P/builds/B, or with locations/L
+	req := &cloudbuildpb.GetBuildRequest{ProjectId: parts[1], Id: parts[len(parts)-1]}
+	if strings.Contains(name, "/locations/") {
+		req.Name = name
+	}
+	b, err := t.client.GetBuild(ctx, req, retryReads()...)
+	if err != nil {
+		return started{}, lookupFailed(buildAPI, err)
+	}
+	return startedBuild("", b)
 }
 
 // splitTrigger takes a resource name apart; parent is "" for the form without a location.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,48 +68,76 @@ func (j *jobs) prepare(body []byte, event bool, runID string) (json.RawMessage, 
 }
 
 // start makes one RunJob call. The answer is the operation, as the API gives it.
-func (j *jobs) start(ctx context.Context, c call) (json.RawMessage, error) {
+func (j *jobs) start(ctx context.Context, c call) (started, error) {
 	var req runpb.RunJobRequest
 	if err := protojson.Unmarshal(c.request, &req); err != nil {
-		return nil, fmt.Errorf("read the kept request: %w", err)
+		return started{}, fmt.Errorf("read the kept request: %w", err)
 	}
 	req.Name = c.target
 	ctx, cancel := context.WithTimeout(ctx, j.startTimeout)
 	defer cancel()
 	op, err := j.client.RunJob(ctx, &req)
 	if err != nil {
-		return nil, classify(jobsAPI, err)
+		return started{}, classify(jobsAPI, err)
 	}
 	e, err := op.Metadata()
 	if err != nil || e == nil {
 		e = &runpb.Execution{} // the start is certain, what it says about itself is not needed
 	}
-	return operation(op.Name(), e)
+	return startedJob(op.Name(), e)
 }
 
-// find scans the job's executions, of which a list can neither be filtered nor ordered, for the one with this run's id in its environment.
-func (j *jobs) find(ctx context.Context, c call) (json.RawMessage, bool, error) {
+func startedJob(operationName string, e *runpb.Execution) (started, error) {
+	s := started{name: e.GetName()}
+	if e.GetCompletionTime() != nil {
+		s.state = failed
+		if e.GetFailedCount() == 0 && e.GetCancelledCount() == 0 && e.GetSucceededCount() >= max(e.GetTaskCount(), 1) {
+			s.state = succeeded
+		}
+	}
+	var err error
+	s.answer, err = operation(operationName, e)
+	return s, err
+}
+
+// find scans the job's executions, of which a list can neither be filtered nor ordered, for those with this run's id in their environment.
+func (j *jobs) find(ctx context.Context, c call) ([]started, error) {
 	ctx, cancel := context.WithTimeout(ctx, j.readTimeout)
 	defer cancel()
 	it := j.executions.ListExecutions(ctx, &runpb.ListExecutionsRequest{Parent: c.target, PageSize: 100, ShowDeleted: true}, retryReads()...)
-	var best *runpb.Execution
+	var hits []*runpb.Execution
 	for {
 		e, err := it.Next()
 		if errors.Is(err, iterator.Done) {
 			break
 		}
 		if err != nil {
-			return nil, false, lookupFailed(jobsAPI, err)
+			return nil, lookupFailed(jobsAPI, err)
 		}
-		if jobRunOf(e) == c.runID && (best == nil || e.GetCreateTime().AsTime().Before(best.GetCreateTime().AsTime())) {
-			best = e
+		if jobRunOf(e) == c.runID {
+			hits = append(hits, e)
 		}
 	}
-	if best == nil {
-		return nil, false, nil
+	slices.SortStableFunc(hits, func(a, b *runpb.Execution) int { return a.GetCreateTime().AsTime().Compare(b.GetCreateTime().AsTime()) })
+	var all []started
+	for _, e := range hits {
+		s, err := startedJob("", e)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
 	}
-	b, err := operation("", best)
-	return b, err == nil, err
+	return all, nil
+}
+
+func (j *jobs) get(ctx context.Context, name string) (started, error) {
+	ctx, cancel := context.WithTimeout(ctx, j.readTimeout)
+	defer cancel()
+	e, err := j.executions.GetExecution(ctx, &runpb.GetExecutionRequest{Name: name}, retryReads()...)
+	if err != nil {
+		return started{}, lookupFailed(jobsAPI, err)
+	}
+	return startedJob("", e)
 }
 
 func jobRunOf(e *runpb.Execution) string {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,79 +82,113 @@ func badBody(body []byte, cause error) error {
 }
 
 // start makes one CreateExecution call, and no second.
-func (w *workflows) start(ctx context.Context, c call) (json.RawMessage, error) {
+func (w *workflows) start(ctx context.Context, c call) (started, error) {
 	var e executionspb.Execution
 	if err := protojson.Unmarshal(c.request, &e); err != nil {
-		return nil, fmt.Errorf("read the kept request: %w", err)
+		return started{}, fmt.Errorf("read the kept request: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, w.startTimeout)
 	defer cancel()
 	got, err := w.client.CreateExecution(ctx, &executionspb.CreateExecutionRequest{Parent: c.target, Execution: &e})
 	if err != nil {
-		return nil, classify(workflowsAPI, err)
+		return started{}, classify(workflowsAPI, err)
 	}
-	return compactProto(got)
+	return startedExecution(got)
 }
 
-// find looks for an execution of this run: by label, and where that finds nothing or the filter is not understood, among all
-// executions since the run was accepted. Every hit is matched again by label and by the run_id in its argument. Of several the oldest wins.
-// Not found is a hint, since nothing promises that a list shows a create at once; an error is never "not found".
-func (w *workflows) find(ctx context.Context, c call) (json.RawMessage, bool, error) {
+// startedExecution leaves out what the execution came to: the answer is about the start, and a result may have half a megabyte.
+func startedExecution(e *executionspb.Execution) (started, error) {
+	s := started{name: e.GetName()}
+	switch e.GetState() {
+	case executionspb.Execution_SUCCEEDED:
+		s.state = succeeded
+	case executionspb.Execution_FAILED, executionspb.Execution_CANCELLED:
+		s.state = failed
+	}
+	e = proto.Clone(e).(*executionspb.Execution)
+	e.Result, e.Error, e.Status = "", nil, nil
+	var err error
+	s.answer, err = compactProto(e)
+	return s, err
+}
+
+// find looks for executions of this run: by label, and where that finds nothing or the filter is not understood, among all executions since
+// the run was accepted. Every hit is matched again by label and by the run_id in its argument.
+func (w *workflows) find(ctx context.Context, c call) ([]started, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.readTimeout)
 	defer cancel()
 	filter := fmt.Sprintf("labels.%s=%q", RunLabel, tokens.Label(c.runID))
-	hit, err := w.list(ctx, c, filter)
+	hits, err := w.list(ctx, c, filter)
 	if err != nil && status.Code(err) != codes.InvalidArgument {
-		return nil, false, lookupFailed(workflowsAPI, err)
+		return nil, lookupFailed(workflowsAPI, err)
 	}
-	if hit == nil {
-		if hit, err = w.list(ctx, c, ""); err != nil {
-			return nil, false, lookupFailed(workflowsAPI, err)
+	if len(hits) == 0 {
+		if hits, err = w.list(ctx, c, ""); err != nil {
+			return nil, lookupFailed(workflowsAPI, err)
 		}
 	}
-	if hit == nil {
-		return nil, false, nil
+	slices.SortStableFunc(hits, byStart)
+	var all []started
+	for _, e := range hits {
+		s, err := startedExecution(e)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
 	}
-	hit.Result, hit.Error, hit.Status = "", nil, nil // the answer is about the start, and a result may have half a megabyte
-	b, err := compactProto(hit)
-	return b, err == nil, err
+	return all, nil
+}
+
+func (w *workflows) get(ctx context.Context, name string) (started, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.readTimeout)
+	defer cancel()
+	e, err := w.client.GetExecution(ctx, &executionspb.GetExecutionRequest{Name: name, View: executionspb.ExecutionView_FULL}, retryReads()...)
+	if err != nil {
+		return started{}, lookupFailed(workflowsAPI, err)
+	}
+	return startedExecution(e)
 }
 
 // clockSlack widens the window of a scan: the run's acceptance was stamped by a proxy's clock, an execution's start by Google's.
 const clockSlack = 10 * time.Minute
 
-func (w *workflows) list(ctx context.Context, c call, filter string) (*executionspb.Execution, error) {
+func (w *workflows) list(ctx context.Context, c call, filter string) ([]*executionspb.Execution, error) {
 	it := w.client.ListExecutions(ctx, &executionspb.ListExecutionsRequest{
 		Parent: c.target, Filter: filter, PageSize: 100, View: executionspb.ExecutionView_FULL,
 	}, retryReads()...)
-	var best *executionspb.Execution
+	var hits []*executionspb.Execution
 	old := 0 // in a row: lists are newest first
 	for {
 		e, err := it.Next()
 		if errors.Is(err, iterator.Done) {
-			return best, nil
+			return hits, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		if e.GetLabels()[RunLabel] == tokens.Label(c.runID) && runIDIn(e.GetArgument()) == c.runID && (best == nil || before(e, best)) {
-			best = e
+		if e.GetLabels()[RunLabel] == tokens.Label(c.runID) && runIDIn(e.GetArgument()) == c.runID {
+			hits = append(hits, e)
 		}
 		if old++; e.GetStartTime() == nil || !e.GetStartTime().AsTime().Before(c.since.Add(-clockSlack)) {
 			old = 0
 		}
 		if filter == "" && old >= 100 {
-			return best, nil
+			return hits, nil
 		}
 	}
 }
 
-// before orders executions by start; one that is queued has none and comes last.
-func before(a, b *executionspb.Execution) bool {
-	if a.GetStartTime() == nil || b.GetStartTime() == nil {
-		return a.GetStartTime() != nil
+// byStart orders executions, oldest first; one that is queued has no start and comes last.
+func byStart(a, b *executionspb.Execution) int {
+	switch {
+	case a.GetStartTime() == nil && b.GetStartTime() == nil:
+		return 0
+	case a.GetStartTime() == nil:
+		return 1
+	case b.GetStartTime() == nil:
+		return -1
 	}
-	return a.GetStartTime().AsTime().Before(b.GetStartTime().AsTime())
+	return a.GetStartTime().AsTime().Compare(b.GetStartTime().AsTime())
 }
 
 func retryReads() []gax.CallOption {

@@ -32,6 +32,9 @@ type listing struct {
 	hidden   int                       // lists that lag behind and find nothing
 	lists    []*executionspb.ListExecutionsRequest
 	creates  int
+	gets     int
+	// ends says in which state an execution is at the n-th look.
+	ends func(e *executionspb.Execution, n int) executionspb.Execution_State
 }
 
 func (l *listing) CreateExecution(_ context.Context, r *executionspb.CreateExecutionRequest) (*executionspb.Execution, error) {
@@ -177,16 +180,12 @@ func TestFindWorkflows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := workflowsOn(t, tt.l, nil)
-			got, found, err := w.find(t.Context(), call{target: testTarget, runID: "r", since: now})
+			hits, err := w.find(t.Context(), call{target: testTarget, runID: "r", since: now})
 			if err != nil {
 				t.Fatal(err)
 			}
-			var e struct{ Name string }
-			if found && json.Unmarshal(got, &e) != nil {
-				t.Fatalf("got %s, which is no JSON", got)
-			}
-			if want := tt.want; (want != "") != found || found && e.Name != testTarget+"/executions/"+want {
-				t.Errorf("got %q, want execution %q", e.Name, want)
+			if want := tt.want; (want != "") != (len(hits) > 0) || len(hits) > 0 && hits[0].name != testTarget+"/executions/"+want {
+				t.Errorf("got %+v, want execution %q first", hits, want)
 			}
 			if len(tt.l.lists) != tt.lists {
 				t.Errorf("got %d lists, want %d", len(tt.l.lists), tt.lists)
@@ -204,12 +203,12 @@ func TestWorkflowsRetries(t *testing.T) {
 	plan, l := new(fault.Plan), &listing{all: []*executionspb.Execution{execution(1, "r", time.Now())}}
 	w := workflowsOn(t, l, plan)
 	plan.Add(fault.Rule{Method: "ListExecutions", N: 1, Times: 2, Kind: fault.Refuse})
-	if _, found, err := w.find(t.Context(), call{target: testTarget, runID: "r"}); !found || err != nil {
-		t.Errorf("after two refusals: got %v, %v, want it found", found, err)
+	if hits, err := w.find(t.Context(), call{target: testTarget, runID: "r"}); len(hits) != 1 || err != nil {
+		t.Errorf("after two refusals: got %v, %v, want it found", hits, err)
 	}
 	plan.Add(fault.Rule{Method: "ListExecutions", Kind: fault.Refuse, Code: codes.PermissionDenied})
-	if _, found, err := w.find(t.Context(), call{target: testTarget, runID: "r"}); found || err == nil {
-		t.Errorf("list denied: got %v, %v, want an error", found, err)
+	if hits, err := w.find(t.Context(), call{target: testTarget, runID: "r"}); len(hits) > 0 || err == nil {
+		t.Errorf("list denied: got %v, %v, want an error", hits, err)
 	}
 	plan.Add(fault.Rule{Method: "CreateExecution", Kind: fault.Lose})
 	if _, err := w.start(t.Context(), call{target: testTarget, runID: "s", request: json.RawMessage(`{}`)}); err == nil || l.creates != 1 {
