@@ -17,6 +17,9 @@ func (p *Plan) HTTP(next http.Handler) http.Handler {
 		sw := &statusWriter{ResponseWriter: w}
 		defer func() { p.leave(call, codes.OK, sw.status) }()
 		rule.serve(sw, req, next)
+		if sw.status == 0 {
+			sw.status = http.StatusOK // as net/http answers a handler that wrote nothing
+		}
 	})
 }
 
