@@ -4,16 +4,17 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 
 	"example.com/runonce/e2e/fault"
 )
 
 // The second call is executed and its answer lost.
 func Example() {
-	paid := 0
+	var paid atomic.Int32
 	plan := &fault.Plan{}
 	plan.Add(fault.Rule{Method: "POST /pay", N: 2, Kind: fault.Lose})
-	s := httptest.NewServer(plan.HTTP(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { paid++ })))
+	s := httptest.NewServer(plan.HTTP(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { paid.Add(1) })))
 	defer s.Close()
 	for range 2 {
 		resp, err := http.Post(s.URL+"/pay", "", nil)
@@ -22,7 +23,7 @@ func Example() {
 		}
 		fmt.Println("answered:", err == nil)
 	}
-	fmt.Println("paid:", paid)
+	fmt.Println("paid:", paid.Load())
 	for _, c := range plan.Calls() {
 		fmt.Println(c.Method, c.N, c.Kind, c.Status)
 	}
