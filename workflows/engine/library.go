@@ -2,7 +2,8 @@ package engine
 
 import (
 	"context"
-	"strings"
+
+	"example.com/runonce/workflows/syntax"
 )
 
 // function is a callable value: a standard function, or a subworkflow by name.
@@ -50,16 +51,11 @@ func collect(modules ...[]function) map[string]*function {
 	return all
 }
 
-// std describes a standard function. Params are separated by spaces; from the first that ends in ? on they may be left
-// out.
-func std(name, params string, call func(c *call) (any, error)) function {
-	f := function{name: name, call: call}
-	for i, p := range strings.Fields(params) {
-		optional := strings.HasSuffix(p, "?")
-		f.params = append(f.params, strings.TrimSuffix(p, "?"))
-		if !optional {
-			f.need = i + 1
-		}
+// std makes a standard function of the parameters that syntax.Functions gives it.
+func std(name string, do func(c *call) (any, error)) function {
+	f := function{name: name, call: do}
+	if known := syntax.Functions[name]; known != nil {
+		f.params, f.need = known.Params, known.Need
 	}
 	return f
 }

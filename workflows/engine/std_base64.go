@@ -3,7 +3,7 @@ package engine
 import "encoding/base64"
 
 var stdBase64 = []function{
-	std("base64.decode", "data padding?", func(c *call) (any, error) {
+	std("base64.decode", func(c *call) (any, error) {
 		data, err := c.str(0)
 		if err != nil {
 			return nil, err
@@ -18,7 +18,7 @@ var stdBase64 = []function{
 		}
 		return raw, nil
 	}),
-	std("base64.encode", "data padding?", func(c *call) (any, error) {
+	std("base64.encode", func(c *call) (any, error) {
 		data, err := c.bytes(0)
 		if err != nil {
 			return nil, err

@@ -7,7 +7,7 @@ import (
 )
 
 var stdEvents = []function{
-	std("events.create_callback_endpoint", "http_callback_method", func(c *call) (any, error) {
+	std("events.create_callback_endpoint", func(c *call) (any, error) {
 		method, err := c.str(0)
 		if err != nil {
 			return nil, err
@@ -18,7 +18,7 @@ var stdEvents = []function{
 		x := c.f.x
 		return map[string]any{"url": x.cfg.Callbacks.create(x.cfg.ExecutionID, x.cfg.NewUUID(), method)}, nil
 	}),
-	std("events.await_callback", "callback timeout?", awaitCallback),
+	std("events.await_callback", awaitCallback),
 }
 
 var callbackMethods = []string{"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"}

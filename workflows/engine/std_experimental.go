@@ -1,7 +1,7 @@
 package engine
 
 var stdExperimental = []function{
-	std("experimental.executions.run", "workflow_id location? project_id? argument?", func(c *call) (any, error) {
+	std("experimental.executions.run", func(c *call) (any, error) {
 		args := map[string]any{}
 		for i, p := range c.fn.params {
 			if c.has(i) {
@@ -10,7 +10,7 @@ var stdExperimental = []function{
 		}
 		return c.f.callConnector(runExecution, args)
 	}),
-	std("experimental.executions.map", "workflow_id arguments location? project_id?", executionsMap),
+	std("experimental.executions.map", executionsMap),
 }
 
 // executionsMap runs the workflow once for each argument, one after another, and returns the results in order.

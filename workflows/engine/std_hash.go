@@ -11,7 +11,7 @@ import (
 )
 
 var stdHash = []function{
-	std("hash.compute_checksum", "data algorithm", func(c *call) (any, error) {
+	std("hash.compute_checksum", func(c *call) (any, error) {
 		data, err := c.bytes(0)
 		if err != nil {
 			return nil, err
@@ -24,7 +24,7 @@ var stdHash = []function{
 		h.Write(data)
 		return h.Sum(nil), nil
 	}),
-	std("hash.compute_hmac", "key data algorithm", func(c *call) (any, error) {
+	std("hash.compute_hmac", func(c *call) (any, error) {
 		key, err := c.bytes(0)
 		if err != nil {
 			return nil, err

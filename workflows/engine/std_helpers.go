@@ -8,22 +8,22 @@ import (
 )
 
 var stdHelpers = []function{
-	std("default", "val default_val", func(c *call) (any, error) {
+	std("default", func(c *call) (any, error) {
 		if c.has(0) {
 			return c.args[0], nil
 		}
 		return c.args[1], nil
 	}),
-	std("if", "condition if_true if_false", helperIf),
-	std("double", "x", helperDouble),
-	std("int", "x", helperInt),
-	std("string", "x", helperString),
-	std("keys", "map", func(c *call) (any, error) {
+	std("if", helperIf),
+	std("double", helperDouble),
+	std("int", helperInt),
+	std("string", helperString),
+	std("keys", func(c *call) (any, error) {
 		m, err := c.mapping(0)
 		return stringsToList(sortedKeys(m)), err
 	}),
-	std("len", "value", helperLen),
-	std("get_type", "value", func(c *call) (any, error) { return typeName(c.args[0]), nil }),
+	std("len", helperLen),
+	std("get_type", func(c *call) (any, error) { return typeName(c.args[0]), nil }),
 }
 
 func helperIf(c *call) (any, error) {

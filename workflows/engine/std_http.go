@@ -3,15 +3,15 @@ package engine
 import "slices"
 
 var stdHTTP = []function{
-	std("http.get", "url timeout? body? headers? query? auth? private_service_name? ca_certificate?", verb("GET")),
-	std("http.post", "url timeout? body? headers? query? auth? private_service_name? ca_certificate?", verb("POST")),
-	std("http.put", "url timeout? body? headers? query? auth? private_service_name? ca_certificate?", verb("PUT")),
-	std("http.patch", "url timeout? body? headers? query? auth? private_service_name? ca_certificate?", verb("PATCH")),
-	std("http.delete", "url timeout? body? headers? query? auth? private_service_name? ca_certificate?", verb("DELETE")),
-	std("http.request", "method url timeout? body? headers? query? auth? private_service_name? ca_certificate?", anyVerb),
-	std("http.default_retry_predicate", "exception", predicate(
+	std("http.get", verb("GET")),
+	std("http.post", verb("POST")),
+	std("http.put", verb("PUT")),
+	std("http.patch", verb("PATCH")),
+	std("http.delete", verb("DELETE")),
+	std("http.request", anyVerb),
+	std("http.default_retry_predicate", predicate(
 		[]int64{429, 502, 503, 504}, []string{ConnectionError, ConnectionFailed, TimeoutError})),
-	std("http.default_retry_predicate_non_idempotent", "exception", predicate(
+	std("http.default_retry_predicate_non_idempotent", predicate(
 		[]int64{429, 503}, []string{ConnectionFailed})),
 }
 

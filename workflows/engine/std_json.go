@@ -6,7 +6,7 @@ import (
 )
 
 var stdJSON = []function{
-	std("json.decode", "data", func(c *call) (any, error) {
+	std("json.decode", func(c *call) (any, error) {
 		raw, ok := c.args[0].([]byte)
 		if text, isText := c.args[0].(string); isText {
 			raw, ok = []byte(text), true
@@ -20,14 +20,14 @@ var stdJSON = []function{
 		}
 		return v, nil
 	}),
-	std("json.encode", "data indent?", func(c *call) (any, error) {
+	std("json.encode", func(c *call) (any, error) {
 		b, err := encodeIndented(c)
 		if err != nil {
 			return nil, err
 		}
 		return b, nil
 	}),
-	std("json.encode_to_string", "data indent?", func(c *call) (any, error) {
+	std("json.encode_to_string", func(c *call) (any, error) {
 		b, err := encodeIndented(c)
 		return string(b), err
 	}),

@@ -1,7 +1,7 @@
 package engine
 
 var stdList = []function{
-	std("list.concat", "objs val", func(c *call) (any, error) {
+	std("list.concat", func(c *call) (any, error) {
 		l, err := c.list(0)
 		if err != nil {
 			return nil, err
@@ -9,7 +9,7 @@ var stdList = []function{
 		out := make([]any, 0, len(l)+1)
 		return append(append(out, l...), c.args[1]), nil
 	}),
-	std("list.prepend", "objs val", func(c *call) (any, error) {
+	std("list.prepend", func(c *call) (any, error) {
 		l, err := c.list(0)
 		if err != nil {
 			return nil, err

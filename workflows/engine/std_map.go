@@ -3,8 +3,8 @@ package engine
 import "maps"
 
 var stdMap = []function{
-	std("map.get", "map keys", mapGet),
-	std("map.delete", "map key", func(c *call) (any, error) {
+	std("map.get", mapGet),
+	std("map.delete", func(c *call) (any, error) {
 		m, err := c.mapping(0)
 		if err != nil {
 			return nil, err
@@ -20,8 +20,8 @@ var stdMap = []function{
 		delete(out, key)
 		return out, nil
 	}),
-	std("map.merge", "first second", func(c *call) (any, error) { return mergeCall(c, false) }),
-	std("map.merge_nested", "first second", func(c *call) (any, error) { return mergeCall(c, true) }),
+	std("map.merge", func(c *call) (any, error) { return mergeCall(c, false) }),
+	std("map.merge_nested", func(c *call) (any, error) { return mergeCall(c, true) }),
 }
 
 // mapGet follows a key or a list of keys, and answers null as soon as one is missing or what holds it is no map.

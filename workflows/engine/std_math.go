@@ -3,7 +3,7 @@ package engine
 import "math"
 
 var stdMath = []function{
-	std("math.abs", "x", func(c *call) (any, error) {
+	std("math.abs", func(c *call) (any, error) {
 		if n, ok := c.args[0].(int64); ok {
 			if n == math.MinInt64 {
 				return nil, faultf(ValueError, "math.abs: integer overflow")
@@ -13,7 +13,7 @@ var stdMath = []function{
 		f, err := c.number(0)
 		return math.Abs(f), err
 	}),
-	std("math.floor", "x", func(c *call) (any, error) {
+	std("math.floor", func(c *call) (any, error) {
 		if n, ok := c.args[0].(int64); ok {
 			return n, nil
 		}
@@ -26,8 +26,8 @@ var stdMath = []function{
 		}
 		return int64(math.Floor(f)), nil
 	}),
-	std("math.max", "x y", func(c *call) (any, error) { return pick(c, func(x, y float64) bool { return x >= y }) }),
-	std("math.min", "x y", func(c *call) (any, error) { return pick(c, func(x, y float64) bool { return x <= y }) }),
+	std("math.max", func(c *call) (any, error) { return pick(c, func(x, y float64) bool { return x >= y }) }),
+	std("math.min", func(c *call) (any, error) { return pick(c, func(x, y float64) bool { return x <= y }) }),
 }
 
 // pick returns one of the two arguments as it is: an integer stays an integer.

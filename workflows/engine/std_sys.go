@@ -7,10 +7,10 @@ import (
 )
 
 var stdSys = []function{
-	std("sys.get_env", "name default?", sysGetEnv),
-	std("sys.log", "data? severity? text? json? timeout?", sysLog),
-	std("sys.now", "", func(c *call) (any, error) { return toSeconds(c.f.x.cfg.Clock.Now()), nil }),
-	std("sys.sleep", "seconds", func(c *call) (any, error) {
+	std("sys.get_env", sysGetEnv),
+	std("sys.log", sysLog),
+	std("sys.now", func(c *call) (any, error) { return toSeconds(c.f.x.cfg.Clock.Now()), nil }),
+	std("sys.sleep", func(c *call) (any, error) {
 		seconds, err := c.number(0)
 		if err != nil {
 			return nil, err
@@ -20,7 +20,7 @@ var stdSys = []function{
 		}
 		return nil, sleep(c.ctx, c.f.x.cfg.Clock, time.Duration(seconds*float64(time.Second)))
 	}),
-	std("sys.sleep_until", "time", func(c *call) (any, error) {
+	std("sys.sleep_until", func(c *call) (any, error) {
 		text, err := c.str(0)
 		if err != nil {
 			return nil, err

@@ -8,26 +8,26 @@ import (
 )
 
 var stdText = []function{
-	std("text.decode", "data charset?", textDecode),
-	std("text.encode", "text charset?", textEncode),
-	std("text.find_all", "source substr", textFindAll),
-	std("text.find_all_regex", "source regexp", textFindAllRegex),
-	std("text.match_regex", "source regexp", func(c *call) (any, error) {
+	std("text.decode", textDecode),
+	std("text.encode", textEncode),
+	std("text.find_all", textFindAll),
+	std("text.find_all_regex", textFindAllRegex),
+	std("text.match_regex", func(c *call) (any, error) {
 		return withPattern(c, func(source string, re *regexp.Regexp) any { return re.MatchString(source) })
 	}),
-	std("text.replace_all", "source substr repl", textReplaceAll),
-	std("text.replace_all_regex", "source regexp repl", func(c *call) (any, error) {
+	std("text.replace_all", textReplaceAll),
+	std("text.replace_all_regex", func(c *call) (any, error) {
 		repl, err := c.str(2)
 		if err != nil {
 			return nil, err
 		}
 		return withPattern(c, func(source string, re *regexp.Regexp) any { return re.ReplaceAllLiteralString(source, repl) })
 	}),
-	std("text.split", "source separator", textSplit),
-	std("text.substring", "source start end", textSubstring),
-	std("text.to_lower", "source", mapText(strings.ToLower)),
-	std("text.to_upper", "source", mapText(strings.ToUpper)),
-	std("text.url_decode", "source", func(c *call) (any, error) {
+	std("text.split", textSplit),
+	std("text.substring", textSubstring),
+	std("text.to_lower", mapText(strings.ToLower)),
+	std("text.to_upper", mapText(strings.ToUpper)),
+	std("text.url_decode", func(c *call) (any, error) {
 		s, err := c.str(0)
 		if err != nil {
 			return nil, err
@@ -38,10 +38,10 @@ var stdText = []function{
 		}
 		return decoded, nil
 	}),
-	std("text.url_encode", "source", mapText(func(s string) string {
+	std("text.url_encode", mapText(func(s string) string {
 		return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
 	})),
-	std("text.url_encode_plus", "source", mapText(url.QueryEscape)),
+	std("text.url_encode_plus", mapText(url.QueryEscape)),
 }
 
 func mapText(f func(string) string) func(c *call) (any, error) {

@@ -7,7 +7,7 @@ import (
 )
 
 var stdTime = []function{
-	std("time.format", "seconds timezone?", func(c *call) (any, error) {
+	std("time.format", func(c *call) (any, error) {
 		seconds, err := c.number(0)
 		if err != nil {
 			return nil, err
@@ -25,7 +25,7 @@ var stdTime = []function{
 		}
 		return fromSeconds(seconds).In(zone).Format(time.RFC3339Nano), nil
 	}),
-	std("time.parse", "value", func(c *call) (any, error) {
+	std("time.parse", func(c *call) (any, error) {
 		text, err := c.str(0)
 		if err != nil {
 			return nil, err

@@ -1,5 +1,5 @@
 package engine
 
 var stdUUID = []function{
-	std("uuid.generate", "", func(c *call) (any, error) { return c.f.x.cfg.NewUUID(), nil }),
+	std("uuid.generate", func(c *call) (any, error) { return c.f.x.cfg.NewUUID(), nil }),
 }
