@@ -3,27 +3,33 @@ module example.com/runonce
 go 1.26.0
 
 require (
+	cloud.google.com/go/cloudbuild v1.37.0
 	cloud.google.com/go/compute/metadata v0.10.0
 	cloud.google.com/go/firestore v1.29.2
+	cloud.google.com/go/longrunning v1.5.0
+	cloud.google.com/go/run v1.25.0
+	cloud.google.com/go/workflows v1.22.1
 	github.com/GoogleCloudPlatform/functions-framework-go v1.9.2
+	github.com/alecthomas/kong v1.17.0
+	github.com/caarlos0/env/v11 v11.4.2
 	github.com/coreos/go-oidc/v3 v3.21.0
 	github.com/go-jose/go-jose/v4 v4.1.9
 	github.com/google/go-cmp v0.7.0
+	github.com/googleapis/gax-go/v2 v2.27.0
 	github.com/robfig/cron/v3 v3.0.1
 	google.golang.org/api v0.315.0
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20261110000943-09e21b237f2c
+	google.golang.org/grpc v1.85.0
+	google.golang.org/protobuf v1.36.12
+	gopkg.in/yaml.v3 v3.0.1
 )
 
 require (
 	cloud.google.com/go v0.123.0 // indirect
 	cloud.google.com/go/auth v0.24.1-0.20261001053825-dbc26066f70a // indirect
 	cloud.google.com/go/auth/oauth2adapt v0.3.1 // indirect
-	cloud.google.com/go/cloudbuild v1.37.0 // indirect
-	cloud.google.com/go/longrunning v1.5.0 // indirect
-	cloud.google.com/go/run v1.25.0 // indirect
-	cloud.google.com/go/workflows v1.22.1 // indirect
-	github.com/alecthomas/kong v1.17.0 // indirect
+	cloud.google.com/go/iam v1.15.0 // indirect
 	github.com/anishathalye/porcupine v1.3.1 // indirect
-	github.com/caarlos0/env/v11 v11.4.2 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/cloudevents/sdk-go/v2 v2.15.2 // indirect
 	github.com/felixge/httpsnoop v1.1.0 // indirect
@@ -32,7 +38,6 @@ require (
 	github.com/google/s2a-go v0.1.11 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/googleapis/enterprise-certificate-proxy v0.3.25 // indirect
-	github.com/googleapis/gax-go/v2 v2.27.0 // indirect
 	github.com/json-iterator/go v1.1.10 // indirect
 	github.com/modern-go/concurrent v0.0.0-20180228061459-e0a39a4cb421 // indirect
 	github.com/modern-go/reflect2 v0.0.0-20180701023420-4b7aa43c6742 // indirect
@@ -60,8 +65,4 @@ require (
 	golang.org/x/tools v0.52.0 // indirect
 	google.golang.org/genproto v0.0.0-20261026165753-2ffab32bce7e // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20261110000943-09e21b237f2c // indirect
-	google.golang.org/genproto/googleapis/rpc v0.0.0-20261110000943-09e21b237f2c // indirect
-	google.golang.org/grpc v1.85.0 // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
-	gopkg.in/yaml.v3 v3.0.1 // indirect
 )

@@ -25,6 +25,7 @@ import (
 	"example.com/runonce/functions/guard"
 	"example.com/runonce/functions/orders"
 	"example.com/runonce/proxy"
+	"example.com/runonce/workflows/engine"
 	"example.com/runonce/workflows/templates"
 )
 
@@ -156,7 +157,7 @@ func (s *Stack) startFunctions() error {
 }
 
 func (s *Stack) startWorkflows(ctx context.Context) error {
-	s.Workflows = workflowstest.New(workflowstest.Config{Faults: s.ExecutionFaults, Auth: s.Issuer})
+	s.Workflows = workflowstest.New(workflowstest.Config{Faults: s.ExecutionFaults, Engine: engine.Config{Auth: tokenSource{s.Issuer}}})
 	s.closing(s.Workflows.Close)
 	source, err := templates.FS.ReadFile("orders.yaml")
 	if err != nil {
@@ -166,6 +167,17 @@ func (s *Stack) startWorkflows(ctx context.Context) error {
 		return fmt.Errorf("deploy the sample workflow: %w", err)
 	}
 	return nil
+}
+
+// tokenSource gives executions the tokens of their auth blocks.
+type tokenSource struct{ issuer *idtokentest.Issuer }
+
+func (t tokenSource) IDToken(ctx context.Context, audience string) (string, error) {
+	return t.issuer.IDToken(ctx, audience)
+}
+
+func (t tokenSource) AccessToken(ctx context.Context, _ []string) (string, error) {
+	return t.issuer.AccessToken(ctx)
 }
 
 // ProxyConfig is the configuration of every proxy of the stack.
