@@ -10,12 +10,8 @@ import (
 	"example.com/runonce/e2e/idtokentest"
 )
 
-func newIssuer(t *testing.T) *idtokentest.Issuer {
-	t.Helper()
-	i := idtokentest.New(idtokentest.Config{Email: testAccount})
-	t.Cleanup(i.Close)
-	return i
-}
+// theIssuer is for all tests that neither break nor rotate its keys: making a key is slow. It lives as long as the test binary.
+var theIssuer = sync.OnceValue(func() *idtokentest.Issuer { return idtokentest.New(idtokentest.Config{Email: testAccount}) })
 
 func authOf(i *idtokentest.Issuer, mode string) *authenticator {
 	return newAuthenticator(Auth{
@@ -37,7 +33,7 @@ func statusOf(t *testing.T, a *authenticator, h http.Header) int {
 // R18, A1, A2, A3, A5: every bad token is refused in both modes; a removed signature is accepted in one alone.
 func TestFaultyTokens(t *testing.T) {
 	t.Parallel()
-	i := newIssuer(t)
+	i := theIssuer()
 	for _, mode := range []string{ModeVerify, ModeCloudRunIAM} {
 		a := authOf(i, mode)
 		for _, f := range idtokentest.Faults() {
@@ -61,20 +57,23 @@ func TestFaultyTokens(t *testing.T) {
 // A2, A3: a removed signature does not excuse the claims.
 func TestStrippedTokensKeepTheirClaims(t *testing.T) {
 	t.Parallel()
-	i := newIssuer(t)
-	a := authOf(i, ModeCloudRunIAM)
+	now := func() time.Time { return testNow }
+	i := idtokentest.New(idtokentest.Config{Email: testAccount, Now: now})
+	t.Cleanup(i.Close)
+	a := newAuthenticator(Auth{AuthMode: ModeCloudRunIAM, AuthAudiences: []string{testAudience}, AuthAccounts: []string{testAccount}, AuthJWKSURL: i.JWKSURL()}.withDefaults(), now, nil)
 	for name, tt := range map[string]struct {
 		claims idtokentest.Claims
 		want   int
 	}{
-		"good":           {idtokentest.Claims{Audience: testAudience}, 200},
-		"bare issuer":    {idtokentest.Claims{Audience: testAudience, Issuer: idtokentest.GoogleIssuerBare}, 200},
-		"other issuer":   {idtokentest.Claims{Audience: testAudience, Issuer: "https://issuer.example"}, 401},
-		"other audience": {idtokentest.Claims{Audience: "https://other.example"}, 401},
-		"unverified":     {idtokentest.Claims{Audience: testAudience, Unverified: true}, 401},
-		"foreign":        {idtokentest.Claims{Audience: testAudience, Email: idtokentest.ForeignEmail}, 403},
-		"expired":        {idtokentest.Claims{Audience: testAudience, IssuedAt: time.Now().Add(-2 * time.Hour)}, 401},
-		"in the leeway":  {idtokentest.Claims{Audience: testAudience, Expires: time.Now().Add(-5 * time.Second)}, 200},
+		"good":            {idtokentest.Claims{Audience: testAudience}, 200},
+		"bare issuer":     {idtokentest.Claims{Audience: testAudience, Issuer: idtokentest.GoogleIssuerBare}, 200},
+		"other issuer":    {idtokentest.Claims{Audience: testAudience, Issuer: "https://issuer.example"}, 401},
+		"other audience":  {idtokentest.Claims{Audience: "https://other.example"}, 401},
+		"unverified":      {idtokentest.Claims{Audience: testAudience, Unverified: true}, 401},
+		"foreign":         {idtokentest.Claims{Audience: testAudience, Email: idtokentest.ForeignEmail}, 403},
+		"expired":         {idtokentest.Claims{Audience: testAudience, IssuedAt: testNow.Add(-2 * time.Hour)}, 401},
+		"past the leeway": {idtokentest.Claims{Audience: testAudience, Expires: testNow.Add(-31 * time.Second)}, 401},
+		"in the leeway":   {idtokentest.Claims{Audience: testAudience, Expires: testNow.Add(-5 * time.Second)}, 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -88,7 +87,7 @@ func TestStrippedTokensKeepTheirClaims(t *testing.T) {
 // A1, A4: which header counts.
 func TestAuthorizationHeaders(t *testing.T) {
 	t.Parallel()
-	i := newIssuer(t)
+	i := theIssuer()
 	good := i.Token(idtokentest.Claims{Audience: testAudience})
 	other := i.Token(idtokentest.Claims{Audience: testAudience, Email: idtokentest.ForeignEmail})
 	stripped := idtokentest.StripSignature(good)
@@ -153,7 +152,8 @@ func (c *testClock) advance(d time.Duration) {
 // A6: a flood of bad tokens fetches the keys once an interval; keys outlive an issuer that is away; a new key is found.
 func TestKeyFetches(t *testing.T) {
 	t.Parallel()
-	i := newIssuer(t)
+	i := idtokentest.New(idtokentest.Config{Email: testAccount})
+	t.Cleanup(i.Close)
 	clock := &testClock{now: time.Now()}
 	a := newAuthenticator(Auth{
 		AuthMode: ModeVerify, AuthAudiences: []string{testAudience}, AuthAccounts: []string{testAccount}, AuthJWKSURL: i.JWKSURL(),
@@ -166,8 +166,9 @@ func TestKeyFetches(t *testing.T) {
 	i.BreakKeys(0)
 	clock.advance(2 * retryKeys)
 	before := i.KeyFetches()
+	forged := bearing(i.Bad(idtokentest.OtherKey, idtokentest.Claims{Audience: testAudience}))
 	for range 50 {
-		if got := statusOf(t, a, bearing(i.Bad(idtokentest.OtherKey, idtokentest.Claims{Audience: testAudience}))); got != http.StatusUnauthorized {
+		if got := statusOf(t, a, forged); got != http.StatusUnauthorized {
 			t.Fatalf("bad token: got %d, want 401", got)
 		}
 	}

@@ -25,17 +25,18 @@ import (
 
 // world is a proxy with everything around it: Google's clients against a store, an Executions API and an issuer on loopback.
 type world struct {
-	t      *testing.T
-	store  *firestoretest.Server
-	api    *listing
-	faults *fault.Plan // of the Executions API
-	issuer *idtokentest.Issuer
-	ex     *executions.Client
-	guard  *guard.Guard
-	log    *logBuffer
-	url    string
-	cfg    Config
-	slot   string // of deliveries: a minute ago
+	t       *testing.T
+	store   *firestoretest.Server
+	api     *listing
+	faults  *fault.Plan // of the Executions API
+	issuer  *idtokentest.Issuer
+	ex      *executions.Client
+	guard   *guard.Guard
+	log     *logBuffer
+	url     string
+	apiAddr string
+	cfg     Config
+	slot    string // of deliveries: a minute ago
 }
 
 type logBuffer struct {
@@ -58,12 +59,12 @@ func (l *logBuffer) String() string {
 // newWorld starts one; edit changes the proxy's configuration.
 func newWorld(t *testing.T, edit func(*Config)) *world {
 	t.Helper()
-	w := &world{t: t, api: &listing{}, faults: &fault.Plan{}, issuer: newIssuer(t), log: &logBuffer{}, slot: time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)}
+	w := &world{t: t, api: &listing{}, faults: &fault.Plan{}, issuer: theIssuer(), log: &logBuffer{}, slot: time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)}
 	w.store = firestoretest.New(firestoretest.Config{})
 	t.Cleanup(w.store.Close)
-	addr := serve(t, w.faults, func(s *grpc.Server) { executionspb.RegisterExecutionsServer(s, w.api) })
+	w.apiAddr = serve(t, w.faults, func(s *grpc.Server) { executionspb.RegisterExecutionsServer(s, w.api) })
 	var err error
-	if w.ex, err = executions.NewClient(t.Context(), clientOptions(addr)...); err != nil {
+	if w.ex, err = executions.NewClient(t.Context(), clientOptions(w.apiAddr)...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.ex.Close() }) // the test is over
