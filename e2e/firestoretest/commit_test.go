@@ -42,7 +42,7 @@ func TestBatchIsAtomic(t *testing.T) {
 	ctx := t.Context()
 	_, c := start(t, Config{})
 	set(t, c.Doc("c/taken"), map[string]any{"v": 1})
-	b := c.Batch() //nolint:staticcheck // the only atomic way without a transaction
+	b := c.Batch() //lint:ignore SA1019 the only atomic way without a transaction
 	b.Set(c.Doc("c/new"), map[string]any{"v": 1})
 	b.Create(c.Doc("c/taken"), map[string]any{"v": 2})
 	_, err := b.Commit(ctx)
@@ -50,7 +50,7 @@ func TestBatchIsAtomic(t *testing.T) {
 	_, err = c.Doc("c/new").Get(ctx)
 	wantStatus(t, err, codes.NotFound, "")
 
-	b = c.Batch() //nolint:staticcheck // as above
+	b = c.Batch() //lint:ignore SA1019 the only atomic way without a transaction
 	b.Create(c.Doc("c/x"), map[string]any{"v": 1})
 	b.Update(c.Doc("c/x"), []firestore.Update{{Path: "w", Value: 2}})
 	b.Delete(c.Doc("c/taken"))

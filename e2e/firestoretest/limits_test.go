@@ -25,7 +25,7 @@ func TestCommitSize(t *testing.T) {
 	t.Parallel()
 	_, c := start(t, Config{})
 	for n, text := range map[int]string{9: "", 10: "Transaction too big", 12: "Request payload size exceeds the limit: 11534336 bytes."} {
-		b := c.Batch() //nolint:staticcheck // the only atomic way without a transaction
+		b := c.Batch() //lint:ignore SA1019 the only atomic way without a transaction
 		for i := range n {
 			b.Set(c.Doc(fmt.Sprintf("c/%d", i)), map[string]any{"b": make([]byte, 1<<20-100)})
 		}

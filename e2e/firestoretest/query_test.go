@@ -282,7 +282,7 @@ func randomQuery(rnd *rand.Rand, i int) *pb.StructuredQuery {
 func fill(ctx context.Context, t testing.TB, c *firestore.Client, n int, fields func(i int) map[string]any) {
 	t.Helper()
 	for i := 0; i < n; {
-		b := c.Batch() //nolint:staticcheck // the only atomic way without a transaction
+		b := c.Batch() //lint:ignore SA1019 the only atomic way without a transaction
 		for end := min(i+500, n); i < end; i++ {
 			b.Set(c.Doc(fmt.Sprintf("many/%05d", i)), fields(i))
 		}
