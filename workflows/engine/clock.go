@@ -31,12 +31,15 @@ type scheduler interface {
 	enter() <-chan struct{}
 	// leave says that one of them has ended or is about to wait.
 	leave()
+	// Hold keeps the time from moving until release is called.
+	Hold() (release func())
 }
 
 type noScheduler struct{}
 
 func (noScheduler) enter() <-chan struct{} { return nil }
 func (noScheduler) leave()                 {}
+func (noScheduler) Hold() func()           { return func() {} }
 
 func schedulerOf(c Clock) scheduler {
 	if s, ok := c.(scheduler); ok {

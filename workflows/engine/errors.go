@@ -105,13 +105,15 @@ func faultf(kind, format string, args ...any) *fault {
 	return &fault{kind: kind, message: fmt.Sprintf(format, args...)}
 }
 
-// raise makes the language's error of what Go code returned.
+// raise makes the language's error of what Go code returned. One that comes from a connector is copied, since frames are
+// added to it.
 func (x *execution) raise(err error) *Error {
-	if known, ok := err.(*Error); ok {
-		return known
-	}
 	var known *Error
 	if errors.As(err, &known) {
+		if len(known.Frames) == 0 {
+			fresh := *known
+			return &fresh
+		}
 		return known
 	}
 	var f *fault

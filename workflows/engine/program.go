@@ -141,6 +141,9 @@ func (c *compiler) stmt(s syntax.Stmt) (stmt, StepType, int) {
 	case *syntax.For:
 		return c.forStmt(s), StepFor, s.Pos.Line
 	case *syntax.Parallel:
+		if s.For != nil {
+			return c.parallel(s), StepParallelFor, s.Pos.Line
+		}
 		return c.parallel(s), StepParallel, s.Pos.Line
 	case *syntax.Try:
 		return c.try(s), StepTry, s.Pos.Line

@@ -30,16 +30,34 @@ func (p *Program) Run(ctx context.Context, argument json.RawMessage, cfg Config)
 		<-turn
 	}
 	defer x.sched.leave()
+	defer x.cfg.Callbacks.forget(x.cfg.ExecutionID)
 	arg, err := x.argument(argument)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if d := x.cfg.Limits.Duration; d > 0 {
-		defer x.cfg.Clock.AfterFunc(d, func() { cancel(errExpired) })()
-	}
+	defer x.expire(cancel)()
 	return x.run(ctx, arg)
+}
+
+// expire ends the execution when its longest life is over. The time is held from then on, until the execution has noticed:
+// a cancel wakes its goroutines one by one, and no timer may come between.
+func (x *execution) expire(cancel context.CancelCauseFunc) (stop func()) {
+	d := x.cfg.Limits.Duration
+	if d <= 0 {
+		return func() {}
+	}
+	held := make(chan func(), 1)
+	stopTimer := x.cfg.Clock.AfterFunc(d, func() { held <- x.sched.Hold(); cancel(errExpired) })
+	return func() {
+		stopTimer()
+		select {
+		case release := <-held:
+			release()
+		default:
+		}
+	}
 }
 
 var errExpired = fmt.Errorf("execution exceeded its maximum duration")

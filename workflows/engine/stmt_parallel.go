@@ -58,7 +58,9 @@ func (s *parallelStmt) exec(f *frame, _ string) control {
 	if err != nil {
 		return f.fail(err)
 	}
-	run.share()
+	if err := run.share(); err != nil {
+		return f.fail(err)
+	}
 	run.all(int(min(run.count, width)))
 	if f.ctx.Err() != nil {
 		return control{kind: abortRun}
@@ -113,13 +115,18 @@ type branchError struct {
 }
 
 // share gives each shared variable its lock, before any branch can see it. One that an outer step shares has it already.
-func (r *parallelRun) share() {
+func (r *parallelRun) share() error {
 	for _, name := range r.stmt.shared {
 		r.shared[name] = true
-		if v := r.f.scope.find(name); v != nil && v.mu == nil {
+		v, err := r.f.scope.findToAssign(name)
+		if err != nil {
+			return err
+		}
+		if v != nil && v.mu == nil {
 			v.mu = new(sync.Mutex)
 		}
 	}
+	return nil
 }
 
 // all starts so many workers, which take the branches in order, and waits for them.
