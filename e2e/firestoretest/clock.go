@@ -31,12 +31,15 @@ func (m *Manual) Now() time.Time {
 	return m.now
 }
 
-// Set puts the clock to t.
+// Set puts the clock to t. A call that waits for a lock notices at the next Server.Advance only.
 func (m *Manual) Set(t time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.now = t
 }
+
+// Advance moves the clock by d.
+func (m *Manual) Advance(d time.Duration) { m.Set(m.Now().Add(d)) }
 
 type wallClock struct{}
 

@@ -46,7 +46,7 @@ type Config struct {
 	// TTLDelay is how long after its expiry a document is deleted, on the server's clock. Default 24 h.
 	TTLDelay time.Duration
 	// Dir keeps the documents in this folder: every commit is on disk before it is answered, and a new server on the same folder
-	// starts with them, whatever killed the old one. Default: memory only.
+	// starts with them, whatever killed the old one. One server at a time; older versions do not come back. Default: memory only.
 	Dir string
 }
 

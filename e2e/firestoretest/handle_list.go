@@ -2,6 +2,7 @@ package firestoretest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -28,20 +29,51 @@ func (s *service) ListDocuments(ctx context.Context, r *pb.ListDocumentsRequest)
 	if err != nil {
 		return nil, err
 	}
-	docs, _, _, _, err := s.store.viewQuery(ctx, consistency{tx: r.GetTransaction(), at: r.GetReadTime()}, q)
+	c, from, err := parsePageToken(r)
+	if err != nil {
+		return nil, err
+	}
+	docs, _, readTime, _, err := s.store.viewQuery(ctx, c, q)
 	if err != nil {
 		return nil, err
 	}
 	if r.ShowMissing {
-		docs = append(docs, s.store.missing(q, fromProto(r.GetReadTime()))...)
+		docs = append(docs, s.store.missing(q, fromProto(c.at))...)
 		slices.SortFunc(docs, q.compare)
 	}
-	page, next := cutPage(docs, r.PageToken, int(r.PageSize), func(d *pb.Document) string { return d.Name })
-	resp := &pb.ListDocumentsResponse{NextPageToken: next}
-	for _, d := range page {
+	resp := &pb.ListDocumentsResponse{}
+	to := min(from+pageSize(r.PageSize), len(docs))
+	for _, d := range docs[min(from, to):to] {
 		resp.Documents = append(resp.Documents, masked(d, mask))
 	}
+	if to < len(docs) {
+		resp.NextPageToken = fmt.Sprintf("%d.%d", readTime, to)
+	}
 	return resp, nil
+}
+
+// parsePageToken reads the time of the first page and the number of documents before this one, so that all pages are of one snapshot.
+func parsePageToken(r *pb.ListDocumentsRequest) (c consistency, from int, err error) {
+	c = consistency{tx: r.GetTransaction(), at: r.GetReadTime()}
+	if r.PageToken == "" {
+		return c, 0, nil
+	}
+	var at stamp
+	if _, err := fmt.Sscanf(r.PageToken, "%d.%d", &at, &from); err != nil || from < 0 {
+		return c, 0, invalid("Invalid page token %q.", r.PageToken)
+	}
+	if len(c.tx) == 0 {
+		c.at = at.proto()
+	}
+	return c, from, nil
+}
+
+// pageSize is how many of a listing one answer holds; the default is ours.
+func pageSize(asked int32) int {
+	if asked <= 0 {
+		return 300
+	}
+	return int(asked)
 }
 
 func parseOrderBy(s string) ([]*pb.StructuredQuery_Order, error) {
@@ -85,19 +117,14 @@ func (s *store) missing(q *query, at stamp) []*pb.Document {
 	return out
 }
 
-// cutPage is the page behind the token, and the token of the next. A token is the last key of its page; size 0 is everything up to 300.
-func cutPage[T any](all []T, token string, size int, key func(T) string) ([]T, string) {
-	if token != "" {
-		i := slices.IndexFunc(all, func(e T) bool { return key(e) == token })
-		all = all[i+1:]
+// cutPage is the part of sorted names behind the token, and the token of the next page: the last name of this one.
+func cutPage(sorted []string, token string, size int) ([]string, string) {
+	i, found := slices.BinarySearch(sorted, token)
+	rest := sorted[i+b2i(found):]
+	if len(rest) <= size {
+		return rest, ""
 	}
-	if size <= 0 {
-		size = 300
-	}
-	if len(all) <= size {
-		return all, ""
-	}
-	return all[:size], key(all[size-1])
+	return rest[:size], rest[size-1]
 }
 
 // ListCollectionIds lists the collections directly below a document or the root.
@@ -118,6 +145,6 @@ func (s *service) ListCollectionIds(_ context.Context, r *pb.ListCollectionIdsRe
 		}
 	}
 	slices.Sort(ids)
-	page, next := cutPage(slices.Compact(ids), r.PageToken, int(r.PageSize), func(id string) string { return id })
+	page, next := cutPage(slices.Compact(ids), r.PageToken, pageSize(r.PageSize))
 	return &pb.ListCollectionIdsResponse{CollectionIds: page, NextPageToken: next}, nil
 }

@@ -31,8 +31,17 @@ func (l *lockTable) init() {
 func (l *lockTable) add(t *txn) {
 	l.txns[t.id] = t
 	l.order = append(l.order, t)
-	for len(l.order) > keptTransactions && l.order[0].state != txActive {
-		delete(l.txns, l.order[0].id)
+}
+
+// forget drops the oldest transactions when there are many, those that still live excepted.
+func (s *store) forget() {
+	l := &s.locks
+	for len(l.order) > keptTransactions {
+		first := l.order[0]
+		if s.expire(first); first.state == txActive {
+			return
+		}
+		delete(l.txns, first.id)
 		l.order = l.order[1:]
 	}
 }
@@ -58,7 +67,7 @@ func (l *lockTable) release(t *txn) {
 		}
 	}
 	delete(l.queried, t)
-	t.docs, t.queries = map[string]struct{}{}, nil
+	t.docs, t.queries = nil, nil
 	l.wake()
 }
 

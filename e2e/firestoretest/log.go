@@ -20,7 +20,8 @@ import (
 // not either; commits that meet share one sync. A torn record at the end, which was never answered, is cut off on the next start.
 type logFile struct {
 	file *os.File
-	end  int64 // guarded by the store's mutex
+	lock *os.File // of the folder
+	end  int64    // guarded by the store's mutex
 
 	mu     sync.Mutex // serializes syncs
 	synced int64
@@ -44,16 +45,21 @@ func openStore(cfg Config) (*store, error) {
 	if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
 		return nil, err
 	}
+	lock, err := lockDir(cfg.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", cfg.Dir, err)
+	}
 	path := filepath.Join(cfg.Dir, logName)
 	last, err := s.replay(path)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
+		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), lock.Close())
 	}
 	s.clock.atLeast(last)
 	s.horizon = s.clock.commit()
 	if s.log, err = s.rewrite(path); err != nil {
-		return nil, fmt.Errorf("write %s: %w", path, err)
+		return nil, errors.Join(fmt.Errorf("write %s: %w", path, err), lock.Close())
 	}
+	s.log.lock = lock
 	return s, nil
 }
 
@@ -225,5 +231,5 @@ func (l *logFile) close() error {
 	if l == nil {
 		return nil
 	}
-	return l.file.Close()
+	return errors.Join(l.file.Close(), l.lock.Close())
 }

@@ -26,6 +26,9 @@ func TestReopen(t *testing.T) {
 	b := set(t, c.Doc("c/a/sub/b"), map[string]any{"ref": c.Doc("c/a")})
 	must[*firestore.WriteResult](t)(c.Doc("c/gone").Delete(ctx))
 	before := get(t, c.Doc("c/a"))
+	if _, err := Open(Config{Dir: dir}); err == nil || !strings.Contains(err.Error(), "another server uses it") {
+		t.Errorf("a second server on the folder: %v", err)
+	}
 	s.Close()
 
 	s2, c2 := start(t, Config{Dir: dir, Clock: NewManual(epoch)}) // the new clock is behind

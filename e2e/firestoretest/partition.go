@@ -2,6 +2,7 @@ package firestoretest
 
 import (
 	"context"
+	"slices"
 
 	pb "cloud.google.com/go/firestore/apiv1/firestorepb"
 )
@@ -33,14 +34,8 @@ func (s *service) PartitionQuery(ctx context.Context, r *pb.PartitionQueryReques
 	for i := 1; i < parts; i++ {
 		names = append(names, docs[i*len(docs)/parts].Name)
 	}
-	size := int(r.PageSize)
-	if size == 0 {
-		size = len(names)
-	}
-	page, next := names, ""
-	if len(names) > 0 {
-		page, next = cutPage(names, r.PageToken, size, func(n string) string { return n })
-	}
+	slices.Sort(names)
+	page, next := cutPage(names, r.PageToken, pageSize(r.PageSize))
 	resp := &pb.PartitionQueryResponse{NextPageToken: next}
 	for _, n := range page {
 		resp.Partitions = append(resp.Partitions, &pb.Cursor{Values: []*pb.Value{refValue(n)}, Before: true})

@@ -51,6 +51,7 @@ func (s *store) begin(o *pb.TransactionOptions) (*txn, error) {
 	}
 	t.id = fmt.Sprintf("tx-%d", s.locks.serial)
 	s.locks.add(t)
+	s.forget()
 	return t, nil
 }
 
