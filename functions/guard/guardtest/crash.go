@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -86,26 +87,32 @@ func crash(ctx context.Context, cfg CrashConfig, fn crashFunc) (int, []error) {
 	return scenarios, problems
 }
 
-// run delivers until fn succeeds, and then once more.
+// run delivers until fn has succeeded twice: the second time it is a duplicate, which must change nothing.
 func (s *scenario) run(ctx context.Context, fn crashFunc) error {
 	store, advance := s.cfg.Store()
 	var last error
+	done := -1 // effects when fn had succeeded once
 	for n := 1; n <= s.cfg.Deliveries; n++ {
 		last = s.deliver(ctx, store, n, fn)
-		if last != nil && !s.ended(last) {
+		now := s.happened()
+		switch {
+		case done >= 0 && len(now) != done:
+			return fmt.Errorf("a duplicate after the end made an effect: %q", now[done:])
+		case last != nil && !s.ended(last):
 			advance(s.cfg.Lease)
-			continue
+		case done >= 0:
+			return nil
+		default:
+			done = len(now)
 		}
-		before := len(s.effects)
-		if err := s.deliver(ctx, store, n+1, fn); err != nil && !s.ended(err) {
-			return fmt.Errorf("duplicate after the end: %w", err)
-		}
-		if len(s.effects) != before {
-			return fmt.Errorf("the duplicate after the end made an effect: %q", s.effects[before:])
-		}
-		return nil
 	}
 	return fmt.Errorf("no end after %d deliveries; the last said: %w", s.cfg.Deliveries, last)
+}
+
+func (s *scenario) happened() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.effects)
 }
 
 // ended reports whether err is an end that is as good as success.
@@ -118,13 +125,24 @@ func (s *scenario) ended(err error) bool {
 func (s *scenario) deliver(ctx context.Context, store guard.Store, n int, fn crashFunc) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	d := &Delivery{N: n, scenario: s, store: store, cancel: cancel}
-	d.Store = d.gate()
-	err := fn(ctx, d)
-	if d.dead() {
-		return errKilled
+	d := &Delivery{N: n, scenario: s, store: store, cancel: cancel, killed: make(chan struct{})}
+	d.Store = gated{d}
+	err := errors.New("the function ended without returning")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		err = fn(ctx, d)
+	}()
+	select {
+	case <-done:
+		return err
+	case <-d.killed:
 	}
-	return err
+	select { // it unwinds at once, unless it waits for a goroutine that is gone
+	case <-done:
+	case <-time.After(time.Second):
+	}
+	return errKilled
 }
 
 // compare holds the effects to those of the undisturbed run.
@@ -133,7 +151,7 @@ func (s *scenario) compare(want []string) error {
 	for _, e := range want {
 		count[e]--
 	}
-	for _, e := range s.effects {
+	for _, e := range s.happened() {
 		count[e]++
 	}
 	for e, n := range count {

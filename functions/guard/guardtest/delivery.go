@@ -3,6 +3,7 @@ package guardtest
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -19,7 +20,7 @@ type Delivery struct {
 	scenario *scenario
 	store    guard.Store
 	cancel   context.CancelCauseFunc
-	killed   bool // under scenario.mu
+	killed   chan struct{} // closed when the process is dead
 }
 
 // scenario is one fault at one point, from an empty store to the end.
@@ -54,18 +55,18 @@ func (p point) faults() []string {
 	return []string{killBefore, killAfter}
 }
 
-// errKilled is the answer to every call of a process after it was killed.
+// errKilled ends the context of a process that was killed.
 var errKilled = errors.New("the process was killed")
 
 // Effect notes a change to the world, which may have been made before: a mail sent, a payment. Call it where the real
-// function would make the change. It is an error, and nothing happens, if the process was killed meanwhile.
-func (d *Delivery) Effect(name string) error {
-	return d.effect(name, func() { d.scenario.effects = append(d.scenario.effects, name) })
+// function would make the change. Where the process is killed, it does not return.
+func (d *Delivery) Effect(name string) {
+	d.effect(name, func() { d.scenario.effects = append(d.scenario.effects, name) })
 }
 
 // EffectOnce notes a change made by a callee that takes the token: a second request of one token changes nothing.
-func (d *Delivery) EffectOnce(token, name string) error {
-	return d.effect(name, func() {
+func (d *Delivery) EffectOnce(token, name string) {
+	d.effect(name, func() {
 		s := d.scenario
 		if s.once == nil {
 			s.once = map[string]bool{}
@@ -84,19 +85,15 @@ func (d *Delivery) Happened(name string) bool {
 	return slices.Contains(d.scenario.effects, name)
 }
 
-func (d *Delivery) dead() bool {
-	d.scenario.mu.Lock()
-	defer d.scenario.mu.Unlock()
-	return d.killed
-}
-
 // reach notes a point and says which fault strikes there, if any. A dead process reaches nothing.
 func (d *Delivery) reach(p point) (fault string, dead bool) {
 	s := d.scenario
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if d.killed {
+	select {
+	case <-d.killed:
 		return "", true
+	default:
 	}
 	s.points = append(s.points, p)
 	if len(s.points) == s.at {
@@ -105,59 +102,56 @@ func (d *Delivery) reach(p point) (fault string, dead bool) {
 	return "", false
 }
 
-func (d *Delivery) kill() {
+// die kills the process, if it still lives, and ends the goroutine that calls: nothing of a dead process goes on.
+func (d *Delivery) die() {
 	d.scenario.mu.Lock()
-	d.killed = true
+	select {
+	case <-d.killed:
+	default:
+		close(d.killed)
+	}
 	d.scenario.mu.Unlock()
 	d.cancel(errKilled)
+	runtime.Goexit()
 }
 
-func (d *Delivery) effect(name string, change func()) error {
+func (d *Delivery) effect(name string, change func()) {
 	fault, dead := d.reach(point{what: "effect " + name})
 	if dead || fault == killBefore {
-		d.kill()
-		return errKilled
+		d.die()
 	}
 	d.scenario.mu.Lock()
 	change()
 	d.scenario.mu.Unlock()
 	if fault == killAfter {
-		d.kill()
-		return errKilled
+		d.die()
 	}
-	return nil
 }
 
-// gate is the delivery's store: the real one with the scenario's fault before it.
-func (d *Delivery) gate() guard.Store { return gated{d} }
-
+// gated is the delivery's store: the real one with the scenario's fault before it.
 type gated struct{ d *Delivery }
 
 func (g gated) Create(ctx context.Context, rec guard.Record) (guard.Version, error) {
-	return strike(ctx, g.d, Create, func(s guard.Store) (guard.Version, error) { return s.Create(ctx, rec) })
+	return strike(g.d, Create, func(s guard.Store) (guard.Version, error) { return s.Create(ctx, rec) })
 }
 
 func (g gated) Get(ctx context.Context, token string) (guard.Snapshot, error) {
-	return strike(ctx, g.d, Get, func(s guard.Store) (guard.Snapshot, error) { return s.Get(ctx, token) })
+	return strike(g.d, Get, func(s guard.Store) (guard.Snapshot, error) { return s.Get(ctx, token) })
 }
 
 func (g gated) Update(ctx context.Context, v guard.Version, rec guard.Record) (guard.Version, error) {
-	return strike(ctx, g.d, Update, func(s guard.Store) (guard.Version, error) { return s.Update(ctx, v, rec) })
+	return strike(g.d, Update, func(s guard.Store) (guard.Version, error) { return s.Update(ctx, v, rec) })
 }
 
 // strike carries one store call out under the fault that its point has.
-func strike[T any](ctx context.Context, d *Delivery, method string, call func(guard.Store) (T, error)) (answer T, err error) {
+func strike[T any](d *Delivery, method string, call func(guard.Store) (T, error)) (answer T, err error) {
 	fault, dead := d.reach(point{what: "store call " + method, store: true})
 	switch {
-	case dead:
-		return answer, errKilled
-	case fault == killBefore:
-		d.kill()
-		return answer, errKilled
+	case dead, fault == killBefore:
+		d.die()
 	case fault == killAfter:
 		_, _ = call(d.store)
-		d.kill()
-		return answer, errKilled
+		d.die()
 	case fault == "":
 		return call(d.store)
 	}

@@ -55,12 +55,14 @@ type client struct {
 	rand  *rand.Rand
 	now   *atomic.Int64 // logical time, common to all: every event has an instant of its own
 	store guard.Store
+	last  map[string]known // by token
 	ops   []porcupine.Operation
 }
 
 func (c Config) client(id int, now *atomic.Int64, store guard.Store) *client {
 	r := rand.New(rand.NewPCG(c.Seed, uint64(id)))
-	return &client{id: id, rand: r, now: now, store: flaky{store: store, rand: rand.New(rand.NewPCG(c.Seed, uint64(id)+1<<32)), faults: c.Faults}}
+	net := flaky{store: store, rand: rand.New(rand.NewPCG(c.Seed, uint64(id)+1<<32)), faults: c.Faults}
+	return &client{id: id, rand: r, now: now, store: net, last: map[string]known{}}
 }
 
 // never is when an operation without an answer ended: it may happen at any time, after all others too.

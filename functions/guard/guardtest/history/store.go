@@ -36,57 +36,56 @@ func CheckStore(t testing.TB, store guard.Store, cfg Config) {
 	for i := range clients {
 		c := cfg.client(i, &now, store)
 		clients[i] = c
-		wg.Go(func() { c.useStore(t.Context(), cfg) })
+		wg.Go(func() {
+			for step := range cfg.Steps {
+				c.use(t.Context(), cfg.Tokens, step)
+			}
+		})
 	}
 	wg.Wait()
 	judge(t, cfg, storeModel, clients)
 }
 
-// useStore does what a seed says. It remembers, per token, the last version that it read or wrote.
-func (c *client) useStore(ctx context.Context, cfg Config) {
-	type known struct {
-		version guard.Version
-		write   string
-	}
-	last := map[string]known{}
-	for step := range cfg.Steps {
-		token := fmt.Sprint("token ", c.rand.IntN(cfg.Tokens))
-		in := storeCall{token: token, write: fmt.Sprintf("w%d.%d", c.id, step)}
-		rec := guard.Record{Token: token, Status: guard.InProgress, AttemptID: in.write, Seq: int64(step)}
-		at := c.now.Add(1)
-		switch n := c.rand.IntN(10); {
-		case n < 1:
-			in.method = "create"
-			v, err := c.store.Create(ctx, rec)
-			c.answer(in, at, "", err)
-			if err == nil {
-				last[token] = known{v, in.write}
-			}
-		case n < 6 && last[token].version != "":
-			in.method, in.old = "update", last[token].write
-			v, err := c.store.Update(ctx, last[token].version, rec)
-			c.answer(in, at, "", err)
-			if err == nil {
-				last[token] = known{v, in.write}
-			}
-		default:
-			in.method, in.write = "get", ""
-			snap, err := c.store.Get(ctx, token)
-			if errors.Is(err, guard.ErrNotFound) {
-				err = nil
-			} else if err != nil {
-				continue // a read that was not answered says nothing
-			}
-			c.answer(in, at, snap.Record.AttemptID, err)
-			last[token] = known{snap.Version, snap.Record.AttemptID}
+// known is a version that a client has seen, and the write that made it.
+type known struct {
+	version guard.Version
+	write   string
+}
+
+// use makes one call that the client's seed chooses, on what the client last saw.
+func (c *client) use(ctx context.Context, tokens, step int) {
+	token := fmt.Sprint("token ", c.rand.IntN(tokens))
+	last := c.last[token]
+	in := storeCall{token: token, write: fmt.Sprintf("w%d.%d", c.id, step)}
+	rec := guard.Record{Token: token, Status: guard.InProgress, AttemptID: in.write, Seq: int64(step)}
+	at := c.now.Add(1)
+	switch n := c.rand.IntN(10); {
+	case n < 1:
+		in.method = "create"
+		v, err := c.store.Create(ctx, rec)
+		c.wrote(in, at, v, err)
+	case n < 6 && last.version != "":
+		in.method, in.old = "update", last.write
+		v, err := c.store.Update(ctx, last.version, rec)
+		c.wrote(in, at, v, err)
+	default:
+		in.method, in.write = "get", ""
+		snap, err := c.store.Get(ctx, token)
+		if err != nil && !errors.Is(err, guard.ErrNotFound) {
+			return // a read that was not answered says nothing
 		}
+		c.note(in, at, storeAnswer{found: snap.Record.AttemptID}, false)
+		c.last[token] = known{snap.Version, snap.Record.AttemptID}
 	}
 }
 
-func (c *client) answer(in storeCall, at int64, found string, err error) {
+func (c *client) wrote(in storeCall, at int64, v guard.Version, err error) {
 	refused := errors.Is(err, guard.ErrExists) || errors.Is(err, guard.ErrConflict)
 	open := err != nil && !refused
-	c.note(in, at, storeAnswer{found: found, refused: refused, open: open}, open)
+	c.note(in, at, storeAnswer{refused: refused, open: open}, open)
+	if err == nil {
+		c.last[in.token] = known{v, in.write}
+	}
 }
 
 // storeModel is the contract of guard.Store in a few lines: the state is the name of the last write.
