@@ -82,6 +82,8 @@ type Config struct {
 	RequestTimeout time.Duration `env:"REQUEST_TIMEOUT" json:"request_timeout"`
 	Job            JobConfig     `envPrefix:"JOB_" json:"job"`
 
+	// OTLPEndpoint is where metrics and traces go by OTLP over HTTP, the base URL. "": nowhere.
+	OTLPEndpoint string `env:"OTEL_EXPORTER_OTLP_ENDPOINT" json:"otlp_endpoint,omitempty"`
 	// LogProject names the project of trace links in the log. "": Project.
 	LogProject string `env:"LOG_PROJECT" json:"log_project,omitempty"`
 	// Service is K_SERVICE, which Cloud Run sets.

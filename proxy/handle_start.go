@@ -40,7 +40,8 @@ func (a *answer) replayed() bool { return a.result.Replayed && !a.result.Found }
 func (s *Server) handleStart(t target, name func(*http.Request) (string, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		began := s.clock.Now()
-		ctx, cancel := context.WithTimeout(r.Context(), s.cfg.HandlerTimeout)
+		ctx, span := s.tel.begin(r)
+		ctx, cancel := context.WithTimeout(ctx, s.cfg.HandlerTimeout)
 		defer cancel()
 		var a answer
 		err := s.accept(w, r.WithContext(ctx), name, &a)
@@ -48,7 +49,9 @@ func (s *Server) handleStart(t target, name func(*http.Request) (string, error))
 			err = s.startOnce(ctx, t, &a)
 		}
 		status := s.answer(w, &a, err)
-		s.logDelivery(r, &a, status, s.clock.Now().Sub(began), err)
+		took, verdict := s.clock.Now().Sub(began), verdictOf(&a, err)
+		s.tel.delivered(ctx, span, &a, verdict, status, took)
+		s.logDelivery(r, &a, verdict, status, took, err)
 	}
 }
 

@@ -129,6 +129,7 @@ func (s *Server) sweepOne(ctx context.Context, runID string, result *swept) erro
 	case got.Replayed:
 		outcome = "done"
 	}
+	s.tel.sweptRun(ctx, outcome)
 	result.Resumed = append(result.Resumed, sweptRun{runID, in.Target, outcome})
 	return nil
 }

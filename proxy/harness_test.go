@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/workflows/executions/apiv1/executionspb"
+	"go.opentelemetry.io/otel/metric"
 	"google.golang.org/grpc"
 
 	executions "cloud.google.com/go/workflows/executions/apiv1"
@@ -36,6 +37,7 @@ type world struct {
 	url     string
 	apiAddr string
 	cfg     Config
+	meters  metric.MeterProvider
 	slot    string // of deliveries: a minute ago
 }
 
@@ -87,7 +89,7 @@ func (w *world) start() (s *Server, stop func() error) {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { _ = db.Close() }) // the test is over
-	s, err = New(w.t.Context(), w.cfg, Deps{Firestore: db, Executions: w.ex, Log: slog.New(slog.NewJSONHandler(w.log, nil))})
+	s, err = New(w.t.Context(), w.cfg, Deps{Firestore: db, Executions: w.ex, Meters: w.meters, Log: slog.New(slog.NewJSONHandler(w.log, nil))})
 	if err != nil {
 		w.t.Fatal(err)
 	}

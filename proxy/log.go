@@ -1,12 +1,15 @@
 package proxy
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"regexp"
 	"strings"
 	"time"
+
+	"example.com/runonce/functions/guard"
 )
 
 // NewLogger writes JSON lines in the fields that Cloud Logging reads. project is for trace links; "" leaves them out.
@@ -62,16 +65,26 @@ func levelOf(status int) slog.Level {
 	return slog.LevelWarn
 }
 
-// logDelivery writes one line for each delivery. Tokens, bodies and arguments never go into it.
-func (s *Server) logDelivery(r *http.Request, a *answer, status int, took time.Duration, err error) {
-	level, verdict := slog.LevelInfo, "started"
+// verdictOf a delivery, for log and metrics.
+func verdictOf(a *answer, err error) string {
 	switch {
+	case errors.Is(err, guard.ErrFailed):
+		return "failed"
 	case err != nil:
-		verdict, level = problemOf(err).Code, levelOf(status)
+		return problemOf(err).Code
 	case a.replayed():
-		verdict = "replayed"
+		return "replayed"
 	case a.result.Found:
-		verdict = "adopted"
+		return "adopted"
+	}
+	return "started"
+}
+
+// logDelivery writes one line for each delivery. Tokens, bodies and arguments never go into it.
+func (s *Server) logDelivery(r *http.Request, a *answer, verdict string, status int, took time.Duration, err error) {
+	level := slog.LevelInfo
+	if err != nil {
+		level = levelOf(status)
 	}
 	d := a.delivery
 	attrs := append(trace(r.Header), "verdict", verdict, "status", status, "took", took.String(), "target", a.target, "caller", a.caller,

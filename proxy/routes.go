@@ -40,7 +40,7 @@ func (s *Server) connect(ctx context.Context, deps Deps) error {
 	}
 	s.db = db
 	store := guard.NewFirestore(db, guard.FirestoreConfig{Collection: s.cfg.Collection})
-	s.guard, err = guard.New(store, guard.Config{Lease: s.cfg.Lease, Retention: s.cfg.Retention, Clock: deps.Clock, NewID: deps.NewID, Observer: deps.Observer})
+	s.guard, err = guard.New(store, guard.Config{Lease: s.cfg.Lease, Retention: s.cfg.Retention, Clock: deps.Clock, NewID: deps.NewID, Observer: s.tel})
 	if err != nil {
 		return fmt.Errorf("make the guard: %w", err)
 	}

@@ -14,6 +14,8 @@ import (
 	build "cloud.google.com/go/cloudbuild/apiv1/v2"
 	"cloud.google.com/go/firestore"
 	executions "cloud.google.com/go/workflows/executions/apiv1"
+	"go.opentelemetry.io/otel/metric"
+	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"example.com/runonce/functions/guard"
 )
@@ -28,6 +30,9 @@ type Deps struct {
 	NewID      func() string
 	Log        *slog.Logger
 	Observer   guard.Observer
+	// Meters and Tracers take the metrics and traces. nil: an exporter to Config.OTLPEndpoint, if that is set.
+	Meters  metric.MeterProvider
+	Tracers oteltrace.TracerProvider
 	// KeyTransport fetches the issuer's keys. nil: http.DefaultTransport.
 	KeyTransport http.RoundTripper
 }
@@ -42,6 +47,7 @@ type Server struct {
 	guard    *guard.Guard
 	routes   []route
 	limit    *limiter
+	tel      *telemetry
 	clock    guard.Clock
 	log      *slog.Logger
 	http     *http.Server
@@ -75,6 +81,9 @@ func New(ctx context.Context, cfg Config, deps Deps) (*Server, error) {
 		return nil, err
 	}
 	s.auth = newAuthenticator(cfg.Auth, s.clock.Now, deps.KeyTransport)
+	if s.tel, err = s.newTelemetry(ctx, deps); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
 	if err := s.connect(ctx, deps); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
