@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
+	"time"
 
 	"example.com/runonce/functions/guard"
 )
@@ -28,12 +30,19 @@ func storeFailsAfterTheEffect(b *bench) {
 			p := b.process()
 			p.faults.Add(Fault{Kind: Refuse, Method: Update})
 			p.faults.Add(Fault{Kind: Refuse, Method: Get})
-			ctx, cancel := context.WithCancel(b.Context())
-			defer cancel()
-			ended := make(chan struct{})
-			go p.clock.drive(ended)
-			_, err := guard.Do(ctx, p.Guard, e)
+			happened, ended := make(chan struct{}), make(chan struct{})
+			counted := e.Do
+			e.Do = func(ctx context.Context, a guard.Attempt) (string, error) {
+				defer close(happened)
+				return counted(ctx, a)
+			}
+			go func() {
+				<-happened
+				p.clock.drive(ended)
+			}()
+			_, err := guard.Do(b.Context(), p.Guard, e)
 			close(ended)
+			e.Do = counted
 			if err == nil {
 				b.Error("the caller was told that all is recorded")
 			}
@@ -59,7 +68,8 @@ func (c *Clock) drive(ended <-chan struct{}) {
 		case <-ended:
 			return
 		default:
-			c.Advance(benchLease / 100)
+			c.Advance(time.Millisecond)
+			runtime.Gosched()
 		}
 	}
 }
