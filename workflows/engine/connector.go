@@ -118,6 +118,38 @@ func reads(method string) bool {
 	return false
 }
 
+// positional are the parameters of connectors that expressions call, in order.
+var positional = map[string][]string{
+	"googleapis.secretmanager.v1.projects.secrets.versions.accessString": {"secret_id", "version", "project_id"},
+	"googleapis.secretmanager.v1.projects.secrets.versions.access":       {"name"},
+}
+
+// callConnectorPositional is a connector call inside an expression.
+func (f *frame) callConnectorPositional(name string, args []any) (any, error) {
+	params, known := positional[name]
+	if !known || len(args) > len(params) {
+		return nil, faultf(SystemError, "connector %s: this engine does not know the order of its arguments; use a call step", name)
+	}
+	named := map[string]any{}
+	for i, v := range args {
+		named[params[i]] = v
+	}
+	return f.callConnector(name, named)
+}
+
+// argAt reads an argument whose name has dots, given as one key ("updateMask.fieldPaths") or as nested maps.
+func argAt(args map[string]any, name string) (any, bool) {
+	if v, ok := args[name]; ok {
+		return v, true
+	}
+	first, rest, nested := strings.Cut(name, ".")
+	inner, ok := args[first].(map[string]any)
+	if !nested || !ok {
+		return nil, false
+	}
+	return argAt(inner, rest)
+}
+
 type paramsKey struct{}
 
 // withParams lets built-in connectors see the step's connector_params.

@@ -89,8 +89,9 @@ func (s *Stubs) document(c ConnectorCall, name string, fields any, old map[strin
 // masked is the fields after a patch: those of the body, or with a mask the old ones with the masked taken from the body.
 func masked(c ConnectorCall, old map[string]any) any {
 	body, _ := argMap(c, "body")["fields"].(map[string]any)
-	mask, ok := c.Args["updateMask.fieldPaths"].([]any)
-	if single, isString := c.Args["updateMask.fieldPaths"].(string); isString {
+	paths, _ := argAt(c.Args, "updateMask.fieldPaths")
+	mask, ok := paths.([]any)
+	if single, isString := paths.(string); isString {
 		mask, ok = []any{single}, true
 	}
 	if !ok {
@@ -114,13 +115,15 @@ func masked(c ConnectorCall, old map[string]any) any {
 
 func (s *Stubs) preconditionHolds(c ConnectorCall, name string) error {
 	doc := s.names["document "+name]
-	if want, ok := c.Args["currentDocument.exists"].(bool); ok && want != (doc != nil) {
+	exists, _ := argAt(c.Args, "currentDocument.exists")
+	if want, ok := exists.(bool); ok && want != (doc != nil) {
 		if want {
 			return APIError(404, "NOT_FOUND", "No document to update: "+name)
 		}
 		return APIError(409, "ALREADY_EXISTS", "Document already exists: "+name)
 	}
-	if want, ok := c.Args["currentDocument.updateTime"].(string); ok && (doc == nil || doc["updateTime"] != want) {
+	updateTime, _ := argAt(c.Args, "currentDocument.updateTime")
+	if want, ok := updateTime.(string); ok && (doc == nil || doc["updateTime"] != want) {
 		return APIError(400, "FAILED_PRECONDITION", "the stored version does not match the required base version")
 	}
 	return nil

@@ -53,7 +53,7 @@ func (f *frame) rest(ctx context.Context, base string, m restMethod, args map[st
 	}
 	query := map[string]any{}
 	for _, name := range m.query {
-		if v, ok := args[name]; ok {
+		if v, ok := argAt(args, name); ok {
 			query[name] = v
 		}
 	}

@@ -143,7 +143,7 @@ func TestStubsAnswerAsTheAPIs(t *testing.T) {
 - stale:
     try:
       call: googleapis.firestore.v1.projects.databases.documents.patch
-      args: {name: d/c/x, currentDocument.updateTime: "2000-01-01T00:00:00Z", body: {fields: {}}}
+      args: {name: d/c/x, currentDocument: {updateTime: "2000-01-01T00:00:00Z"}, body: {fields: {}}}
     except:
       as: e
       steps:
@@ -159,9 +159,24 @@ func TestStubsAnswerAsTheAPIs(t *testing.T) {
     call: googleapis.secretmanager.v1.projects.secrets.versions.access
     args: {name: projects/p/secrets/s/versions/latest}
     result: v
+- in_an_expression:
+    assign:
+      - e: ${googleapis.secretmanager.v1.projects.secrets.versions.accessString("s", null, "p")}
 - done:
-    return: '${[s, text.decode(base64.decode(v.payload.data))]}'
-`, `["hush","hush"]`},
+    return: '${[s, text.decode(base64.decode(v.payload.data)), e]}'
+`, `["hush","hush","hush"]`},
+		{"objects keep their data", `
+- one:
+    call: googleapis.storage.v1.objects.insert
+    args: {bucket: b, name: '${text.url_encode("a/b")}', uploadType: media, body: hello}
+    result: o
+- two:
+    call: googleapis.storage.v1.objects.get
+    args: {bucket: b, object: '${text.url_encode("a/b")}', alt: media}
+    result: data
+- done:
+    return: '${[o.name, data]}'
+`, `["a/b","hello"]`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -238,5 +253,41 @@ func TestExecutionsRun(t *testing.T) {
 		if o.seconds != 1+1+1.25+1.5625 {
 			t.Errorf("%s: took %v s", state, o.seconds)
 		}
+	}
+}
+
+// TestRESTConnectors checks that a connector with an endpoint becomes the API's own request.
+func TestRESTConnectors(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ call, args, path, want string }{
+		{"firestore.v1.projects.databases.documents.createDocument",
+			"{parent: projects/p/databases/(default)/documents, collectionId: c, documentId: x, body: {fields: {}}}",
+			"/v1/projects/p/databases/(default)/documents/c", `POST ?documentId=x {"fields":{}}`},
+		{"firestore.v1.projects.databases.documents.patch",
+			"{name: projects/p/databases/d/documents/c/x, updateMask: {fieldPaths: [a, b]}, currentDocument.exists: true, body: {}}",
+			"/v1/projects/p/databases/d/documents/c/x", `PATCH ?currentDocument.exists=true&updateMask.fieldPaths=a&updateMask.fieldPaths=b {}`},
+		{"firestore.v1.projects.databases.documents.commit",
+			"{database: projects/p/databases/d, body: {writes: []}}",
+			"/v1/projects/p/databases/d/documents:commit", `POST ? {"writes":[]}`},
+		{"pubsub.v1.projects.topics.publish", "{topic: projects/p/topics/t, body: {messages: []}}",
+			"/v1/projects/p/topics/t:publish", `POST ? {"messages":[]}`},
+		{"storage.v1.objects.get", "{bucket: b, object: a b}", "/storage/v1/b/b/o/a b", `GET ? `},
+	}
+	for _, tt := range tests {
+		t.Run(tt.call, func(t *testing.T) {
+			t.Parallel()
+			o := runCase(t, "- go:\n    call: googleapis."+tt.call+"\n    args: "+tt.args+"\n    result: r\n- done:\n    return: ${r}\n", "",
+				func(c *Config, s *callee) {
+					api, _, _ := strings.Cut(tt.call, ".")
+					c.Endpoints = map[string]string{api: "http://base.test"}
+					s.extra[tt.path] = func(w http.ResponseWriter, r *http.Request) {
+						body, _ := io.ReadAll(r.Body)
+						io.WriteString(w, r.Method+" ?"+r.URL.RawQuery+" "+string(body))
+					}
+				})
+			if want := jsonText(tt.want); string(o.result) != want {
+				t.Errorf("got %s, error %v, want %s; asked %v", o.result, o.err, want, o.hits)
+			}
+		})
 	}
 }

@@ -85,12 +85,13 @@ const (
 // lineage are the wider tags that follow a kind (Semantics.Lineage).
 var lineage = map[string]string{
 	KeyError: "LookupError", IndexError: "LookupError", ZeroDivisionError: "ArithmeticError", TimeoutError: "OSError",
+	UnhandledBranchError: "RuntimeError",
 }
 
 // prefixed are the kinds whose message begins with the kind (Semantics.KindPrefix).
 var prefixed = map[string]bool{
 	IndexError: true, KeyError: true, ParallelNestingError: true, RecursionError: true, ResourceLimitError: true,
-	TypeError: true, ValueError: true, ZeroDivisionError: true,
+	TypeError: true, UnhandledBranchError: true, ValueError: true, ZeroDivisionError: true,
 }
 
 // fault is an error of a kind before the execution's semantics have given it its tags and message.
@@ -175,13 +176,17 @@ func tagsOf(payload map[string]any) []string {
 }
 
 // finish writes the context, once the error has left the last routine.
-func (e *Error) finish(trailing bool) *Error {
+func (e *Error) finish(s *Semantics) *Error {
 	var b strings.Builder
-	b.WriteString(e.Message)
+	if text, ok := e.Payload.(string); ok && s.RuntimeErrorContext {
+		fmt.Fprintf(&b, "RuntimeError: %q", text)
+	} else {
+		b.WriteString(e.Message)
+	}
 	for _, f := range e.Frames {
 		fmt.Fprintf(&b, "\nin step %q, routine %q, line: %d", f.Step, f.Routine, f.Line)
 	}
-	if trailing {
+	if s.TrailingNewline {
 		b.WriteByte('\n')
 	}
 	e.Context = b.String()

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"strings"
 )
 
 // frame is one activation of a routine on one thread.
@@ -144,6 +145,9 @@ func (f *frame) Call(ctx context.Context, name string, args []any) (any, error) 
 		return f.callRoutine(r, args, nil)
 	}
 	fn := library[name]
+	if fn == nil && strings.HasPrefix(name, "googleapis.") {
+		return f.callConnectorPositional(name, args)
+	}
 	if fn == nil {
 		return nil, faultf(TypeError, "unknown function %q", name)
 	}

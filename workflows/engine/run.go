@@ -75,7 +75,7 @@ type execution struct {
 func (x *execution) argument(raw json.RawMessage) (any, error) {
 	if n := x.cfg.Limits.Argument; n > 0 && int64(len(raw)) > n {
 		e := x.errorOf(faultf(ResourceLimitError, "argument exceeds %d bytes", n))
-		return nil, e.finish(x.cfg.Semantics.TrailingNewline)
+		return nil, e.finish(x.cfg.Semantics)
 	}
 	if len(raw) == 0 {
 		return nil, nil
@@ -99,11 +99,11 @@ func (x *execution) run(ctx context.Context, arg any) (json.RawMessage, error) {
 		return nil, fmt.Errorf("execution %s cancelled: %w", x.cfg.ExecutionID, context.Cause(ctx))
 	}
 	if err != nil {
-		return nil, x.raise(err).finish(x.cfg.Semantics.TrailingNewline)
+		return nil, x.raise(err).finish(x.cfg.Semantics)
 	}
 	result, err := encodeJSON(value)
 	if err != nil {
-		return nil, x.raise(err).finish(x.cfg.Semantics.TrailingNewline)
+		return nil, x.raise(err).finish(x.cfg.Semantics)
 	}
 	return result, nil
 }

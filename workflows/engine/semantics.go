@@ -32,6 +32,21 @@ func DefaultLimits() Limits {
 //
 // Settled by the documentation, and so not here: assignment copies (passing by value); variables born in a `for`, a
 // branch or an `except` end with it; retries follow the two documented predicates; parallel steps continue all branches.
+//
+// Assumed as well, without a switch:
+//   - a loop has one scope for all its turns; in a parallel loop each turn has its own;
+//   - a jump may enter nested steps, a try body and a switch case from outside, but no loop, branch or except block;
+//   - the `next` of a switch step also follows a case that matched and fell through;
+//   - a retry block without max_retries or backoff has those of the documented policies (5; 1 s, by 1.25, to 60 s), and
+//     one without a predicate retries every error;
+//   - an error inside a retry predicate is not handed to the except block of the same try;
+//   - `break` leaves no parallel loop;
+//   - keys() and loops over maps go in sorted order; positions in texts count characters, as len does;
+//   - a text under a JSON Content-Type is encoded as a JSON text; a map under application/x-www-form-urlencoded is encoded as
+//     `query` is; bytes go out as they are;
+//   - of an answer, an empty JSON body is null, JSON that does not parse is text, and what is no UTF-8 is bytes;
+//   - the line in an error context is that of the statement's keyword;
+//   - null counts as 8 bytes of memory.
 type Semantics struct {
 	// MissingEnv is what sys.get_env returns for an unset name without a default. Unknown: nil here is null; an *Error
 	// is raised. The public type stubs of one compiler say null; two emulators raise KeyError.
@@ -45,9 +60,16 @@ type Semantics struct {
 	// KindPrefix puts the kind before the message of errors that the language raises, as in
 	// "ResourceLimitError: Memory usage limit exceeded", seen in one public capture for that kind.
 	KindPrefix bool
-	// Lineage adds the wider tags: LookupError to KeyError and IndexError, ArithmeticError to ZeroDivisionError, and OSError to
-	// TimeoutError. Only the last was seen in a public capture; the others follow its pattern.
+	// Lineage adds the wider tags: LookupError to KeyError and IndexError, ArithmeticError to ZeroDivisionError, RuntimeError to
+	// UnhandledBranchError, and OSError to TimeoutError. Only the last was seen in a public capture; the others follow its
+	// pattern.
 	Lineage bool
+	// BranchPayloadText gives a branch's error in UnhandledBranchError its payload as JSON text, as Execution.error has it;
+	// otherwise as the value. Unknown, like the rest of that map: branches[].id (a branch's name, or the turn's number),
+	// branches[].error.{payload, context}, truncated.
+	BranchPayloadText bool
+	// RuntimeErrorContext begins the context of a raised string with RuntimeError and the quoted text. Unknown.
+	RuntimeErrorContext bool
 	// UserAgent is appended to the User-Agent of http.* calls. Reported.
 	UserAgent string
 	// CountUnnamed counts inline bodies (a switch case, a try without steps) as steps of their own. Unknown.
@@ -56,13 +78,6 @@ type Semantics struct {
 	TrailingNewline bool
 	// EndInBranch lets `return` and `next: end` in a parallel branch end that branch only. Unknown.
 	EndInBranch bool
-	// KeyOrder is the order of keys() and of loops over a map: sorted here. Unknown; the service's maps promise none.
-	KeyOrder string
-	// TextIndex counts positions in text.substring and text.find_all by "characters". Unknown; len counts characters.
-	TextIndex string
-	// FormEncoding encodes a map body under Content-Type application/x-www-form-urlencoded like `query`. The documentation says
-	// "encoded as prescribed", without the rule for nested values; the engine raises a TypeError for those.
-	FormEncoding bool
 }
 
 // EnvPolicy says what becomes of sys.get_env for a name that is not set.
@@ -78,15 +93,14 @@ const (
 // DefaultSemantics returns what the engine assumes.
 func DefaultSemantics() Semantics {
 	return Semantics{
-		MissingEnv:       EnvNull,
-		IntermediateMaps: true,
-		MaxRedirects:     10,
-		KindPrefix:       true,
-		Lineage:          true,
-		UserAgent:        "GoogleCloudWorkflows; (+https://cloud.google.com/workflows/docs)",
-		EndInBranch:      true,
-		KeyOrder:         "sorted",
-		TextIndex:        "characters",
-		FormEncoding:     true,
+		MissingEnv:          EnvNull,
+		IntermediateMaps:    true,
+		MaxRedirects:        10,
+		KindPrefix:          true,
+		Lineage:             true,
+		BranchPayloadText:   true,
+		RuntimeErrorContext: true,
+		UserAgent:           "GoogleCloudWorkflows; (+https://cloud.google.com/workflows/docs)",
+		EndInBranch:         true,
 	}
 }

@@ -222,13 +222,15 @@ func (r *parallelRun) unhandled() error {
 	if limit > 0 && len(kept) > limit {
 		kept = kept[:limit]
 	}
+	semantics := r.f.x.cfg.Semantics
 	var list []any
 	for _, b := range kept {
-		b.err.finish(r.f.x.cfg.Semantics.TrailingNewline)
-		list = append(list, map[string]any{
-			"id":    b.id,
-			"error": map[string]any{"payload": b.err.Payload, "context": b.err.Context},
-		})
+		b.err.finish(semantics)
+		payload := b.err.Payload
+		if semantics.BranchPayloadText {
+			payload = string(b.err.PayloadJSON())
+		}
+		list = append(list, map[string]any{"id": b.id, "error": map[string]any{"payload": payload, "context": b.err.Context}})
 	}
 	return &fault{
 		kind:    UnhandledBranchError,
