@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -64,7 +65,7 @@ func (c *Callbacks) Deliver(url string, r CallbackRequest) (bool, error) {
 	return true, nil
 }
 
-// List returns the endpoints of an execution; with "" of all.
+// List returns the endpoints of an execution, by URL; with "" of all.
 func (c *Callbacks) List(executionID string) []Callback {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,6 +75,7 @@ func (c *Callbacks) List(executionID string) []Callback {
 			list = append(list, e.Callback)
 		}
 	}
+	slices.SortFunc(list, func(a, b Callback) int { return strings.Compare(a.URL, b.URL) })
 	return list
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
+var fileLine = regexp.MustCompile(`^-- (\S+) --\s*$`)
+
 type txtarCase struct{ yaml, want string }
 
 // readCases reads the archive: a line "-- NAME --" begins a file.
@@ -42,8 +45,8 @@ func readCases(t *testing.T, path string) map[string]*txtarCase {
 	cases := map[string]*txtarCase{}
 	var into *string
 	for _, line := range strings.SplitAfter(string(raw), "\n") {
-		name, ok := strings.CutPrefix(strings.TrimSpace(line), "-- ")
-		if name, ok = strings.CutSuffix(name, " --"); ok {
+		if m := fileLine.FindStringSubmatch(line); m != nil {
+			name := m[1]
 			base, kind, _ := strings.Cut(name, ".")
 			if cases[base] == nil {
 				cases[base] = &txtarCase{}

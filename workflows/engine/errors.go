@@ -106,6 +106,10 @@ func faultf(kind, format string, args ...any) *fault {
 	return &fault{kind: kind, message: fmt.Sprintf(format, args...)}
 }
 
+// Fault returns an error of one of the kinds above, for connectors and transports that play a part of the outside world: the
+// execution raises it with its tags and message as its own.
+func Fault(kind, message string) error { return &fault{kind: kind, message: message} }
+
 // raise makes the language's error of what Go code returned. One that comes from a connector is copied, since frames are
 // added to it.
 func (x *execution) raise(err error) *Error {

@@ -109,6 +109,10 @@ func (t *trace) classify(ctx context.Context, err error) error {
 	if failed {
 		return faultf(ConnectionFailed, "connection failed: %v", cause(err))
 	}
+	var timeout net.Error
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return faultf(TimeoutError, "request timed out")
+	}
 	return faultf(ConnectionError, "connection broken: %v", cause(err))
 }
 

@@ -1,4 +1,4 @@
-// Command wf works on Google Cloud Workflows files on this machine: `wf run` executes one in-process. `wf help` lists the
+// Command wf works on Google Cloud Workflows files on this machine: `wf run` executes one in-process. `wf --help` lists the
 // subcommands; each is one file here.
 package main
 
