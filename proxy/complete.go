@@ -21,22 +21,23 @@ const (
 const codeFailedRun = "execution-failed"
 
 // seeThrough is the effect where a run is done only when what it started has succeeded (R19). It takes up what an earlier attempt started; one that
-// failed is started again with the same run id, so that finished steps do not run again, until MaxStarts have failed.
+// failed is started again with the same run id, so that finished steps do not run again, until MaxStarts have failed since a person last let it.
 func (s *Server) seeThrough(ctx context.Context, t target, c call, a guard.Attempt, hold time.Duration) (json.RawMessage, error) {
 	until := s.clock.Now().Add(hold)
 	var known []started
+	var settled time.Time
 	if a.Fence > 1 {
 		var err error
-		if known, err = s.findAll(ctx, t, c); err != nil {
+		if known, settled, err = s.findAll(ctx, t, c); err != nil {
 			return nil, guard.NotApplied(err)
 		}
 	}
 	for {
 		current, ok := best(known)
 		if !ok {
-			if len(known) >= s.cfg.MaxStarts {
-				s.log.ErrorContext(ctx, "a run failed for good", "run_id", c.runID, "target", c.target, "failed", len(known))
-				return nil, &guard.FailedError{Code: codeFailedRun, Message: fmt.Sprintf("%d executions of this run failed, the last is %s", len(known), known[len(known)-1].name)}
+			if n := countSince(known, settled); n >= s.cfg.MaxStarts {
+				s.log.ErrorContext(ctx, "a run failed for good", "run_id", c.runID, "target", c.target, "failed", n)
+				return nil, &guard.FailedError{Code: codeFailedRun, Message: fmt.Sprintf("%d executions of this run failed, the last is %s", n, known[len(known)-1].name)}
 			}
 			var err error
 			if current, err = s.startOrAdopt(ctx, t, c, known); err != nil {
@@ -65,6 +66,16 @@ func best(all []started) (started, bool) {
 		}
 	}
 	return started{}, false
+}
+
+// countSince counts starts after a time: queued ones, which have none yet, as well.
+func countSince(all []started, t time.Time) (n int) {
+	for _, s := range all {
+		if s.at.IsZero() || s.at.After(t) {
+			n++
+		}
+	}
+	return n
 }
 
 func replace(all []started, with started) {

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"example.com/runonce/e2e/fault"
+	"example.com/runonce/functions/guard"
 )
 
 func (l *listing) GetExecution(_ context.Context, r *executionspb.GetExecutionRequest) (*executionspb.Execution, error) {
@@ -97,6 +98,22 @@ func TestFailedForGood(t *testing.T) {
 	}
 	if !strings.Contains(w.log.String(), "ERROR") {
 		t.Error("nothing in the log to alert on")
+	}
+}
+
+// R19: a person may let a run start again that failed for good; it then has as many starts as before.
+func TestRerunAfterFailure(t *testing.T) {
+	t.Parallel()
+	w := succeedingWorld(t, func(c *Config) { c.MaxStarts = 2 })
+	w.api.ends = endsAs(executionFailed, executionFailed, executionSucceeded)
+	if got := w.deliver(""); got.code() != "failed" || w.creates() != 2 {
+		t.Fatalf("got %+v and %d executions, want it failed after 2", got, w.creates())
+	}
+	if _, err := w.guard.Settle(t.Context(), w.runID(), guard.Settlement{Status: guard.InProgress, Actor: "a", Reason: "mended"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.deliver(""); got.status != http.StatusOK || got.execution() != testTarget+"/executions/3" {
+		t.Errorf("got %+v and %d executions, want the third to succeed", got, w.creates())
 	}
 }
 

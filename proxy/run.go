@@ -32,7 +32,7 @@ func (s *Server) run(ctx context.Context, t target, runID string, in input, stri
 		return guard.Do(ctx, s.guard, e)
 	}
 	e.Find = func(ctx context.Context, a guard.Attempt) (json.RawMessage, bool, error) {
-		hits, err := s.findAll(ctx, t, c)
+		hits, _, err := s.findAll(ctx, t, c)
 		if err != nil || len(hits) == 0 {
 			return nil, false, err
 		}
@@ -45,11 +45,17 @@ func (s *Server) run(ctx context.Context, t target, runID string, in input, stri
 	return guard.Do(ctx, s.guard, e)
 }
 
-// findAll looks for everything that was started since the run was first accepted, which the record knows.
-func (s *Server) findAll(ctx context.Context, t target, c call) ([]started, error) {
+// findAll looks for everything that was started since the run was first accepted, which the record knows. settled is when a person last
+// let the run start again; zero if nobody did.
+func (s *Server) findAll(ctx context.Context, t target, c call) (hits []started, settled time.Time, err error) {
 	snap, err := s.guard.Get(ctx, c.runID)
 	if err != nil {
-		return nil, fmt.Errorf("read when the run was accepted: %w", err)
+		return nil, settled, fmt.Errorf("read when the run was accepted: %w", err)
+	}
+	for _, a := range snap.Record.Attempts {
+		if a.Ended == "settled" && a.ClaimedAt.After(settled) && a.ClaimedAt.Equal(a.EndedAt) {
+			settled = a.ClaimedAt
+		}
 	}
 	var in input
 	switch {
@@ -60,7 +66,8 @@ func (s *Server) findAll(ctx context.Context, t target, c call) ([]started, erro
 	default:
 		c.since = time.Time{} // another program's record: everything is in the window
 	}
-	return t.find(ctx, c)
+	hits, err = t.find(ctx, c)
+	return hits, settled, err
 }
 
 // startOrAdopt starts, and decides what an error of the start means for the claim. known are starts that are not this one.

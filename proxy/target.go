@@ -29,6 +29,8 @@ type started struct {
 	// answer is the API's own resource as JSON, the same bytes each time.
 	answer json.RawMessage
 	state  state
+	// at is when it started, by the API's clock; zero where it is queued.
+	at time.Time
 }
 
 // state is how far a start has come.

@@ -88,7 +88,7 @@ func (t *triggers) start(ctx context.Context, c call) (started, error) {
 }
 
 func startedBuild(operationName string, b *cloudbuildpb.Build) (started, error) {
-	s := started{name: b.GetName()}
+	s := started{name: b.GetName(), at: b.GetCreateTime().AsTime()}
 	if s.name == "" && b.GetId() != "" {
 		s.name = "projects/" + b.GetProjectId() + "/builds/" + b.GetId()
 	}

@@ -88,7 +88,7 @@ func (j *jobs) start(ctx context.Context, c call) (started, error) {
 }
 
 func startedJob(operationName string, e *runpb.Execution) (started, error) {
-	s := started{name: e.GetName()}
+	s := started{name: e.GetName(), at: e.GetCreateTime().AsTime()}
 	if e.GetCompletionTime() != nil {
 		s.state = failed
 		if e.GetFailedCount() == 0 && e.GetCancelledCount() == 0 && e.GetSucceededCount() >= max(e.GetTaskCount(), 1) {

@@ -99,6 +99,9 @@ func (w *workflows) start(ctx context.Context, c call) (started, error) {
 // startedExecution leaves out what the execution came to: the answer is about the start, and a result may have half a megabyte.
 func startedExecution(e *executionspb.Execution) (started, error) {
 	s := started{name: e.GetName()}
+	if e.GetStartTime() != nil {
+		s.at = e.GetStartTime().AsTime()
+	}
 	switch e.GetState() {
 	case executionspb.Execution_SUCCEEDED:
 		s.state = succeeded
