@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,210 +9,261 @@ import (
 	"time"
 )
 
-// claim takes the step's record for a new attempt, or finds it finished: then the claim is nil and the record is what to
-// replay. The record comes back with every error that was about somebody else's.
-//
-// The order is create, read, decide, update: a fresh step costs one call. A write whose answer was lost is never repeated
-// blindly: the record is read, and the attempt knows its own id.
-func (g *Guard) claim(ctx context.Context, s step) (*claim, Record, error) {
-	if rec, ok := g.cache.get(s.Token); ok {
-		if v, _ := decide(Snapshot{Record: rec}, s.Request, ""); v == replay {
-			g.observe(ctx, Replayed, rec, g.cfg.Clock.Now(), nil)
-			return nil, rec, nil
-		}
-	}
-	c := &claim{g: g, began: g.cfg.Clock.Now(), id: g.cfg.NewID(), request: s.Request, repeat: s.repeat, canFind: s.find != nil}
-	c.waitUntil = c.began.Add(s.Wait)
-	read := g.cfg.ReadFirst
-	for c.tries = 0; c.tries < maxClaims; c.tries++ {
+// rounds is how often a bid tries to write before it gives up: each failed try means that another caller was faster, that
+// the record vanished, or that the answer was lost.
+const rounds = 5
+
+// bid tries to write the record of a token for one attempt, as the first or over a claim that is free, and says what became
+// of it. It is the one way to a claim, for Do, Write and Tx alike.
+type bid struct {
+	g     *Guard
+	store Store
+	req   Request
+	id    string
+	put   func(ctx context.Context) error // writes over prev, or creates
+	prev  *Snapshot                       // the free claim to write over; nil: there is no record
+	seen  *Snapshot                       // set by a put that has read what stands against it
+	own   bool                            // the put carries conditions of the caller's, which may be what failed
+}
+
+// stopped is an error of a put after which trying again is of no use.
+type stopped struct{ error }
+
+func (s stopped) Unwrap() error { return s.error }
+
+// run bids until the record is the attempt's (mine), or a verdict stands against it, with the record that says so. asked is
+// from before that record was read. A snapshot without a version: written, and the answer was not lost.
+func (b *bid) run(ctx context.Context) (v verdict, snap Snapshot, asked time.Time, err error) {
+	clock := b.g.cfg.Clock
+	until, pause := clock.Now().Add(b.req.Wait), 50*time.Millisecond
+	var last error
+	read := b.g.cfg.ReadFirst
+	for tries := 0; tries < rounds; {
 		if !read {
-			fresh, err := c.create(ctx)
-			if fresh || err != nil {
-				return c, Record{}, err
+			// Create first: the fresh case costs one call.
+			if last = b.put(ctx); last == nil {
+				return mine, Snapshot{}, asked, nil
 			}
+			if stop := (stopped{}); errors.As(last, &stop) {
+				return 0, Snapshot{}, asked, stop.error
+			}
+			tries++
 		}
-		snap, err := g.store.Get(ctx, s.Token)
-		if errors.Is(err, ErrNotFound) {
-			read = false // expired or deleted between the two calls, or never written (B27)
+		read = false
+		// Whether the write was refused or its answer lost: read before anything else.
+		asked = clock.Now()
+		if snap, err = b.look(ctx); errors.Is(err, ErrNotFound) {
+			if b.prev == nil && b.own && errors.Is(last, ErrExists) {
+				return 0, snap, asked, last // the record is not there, so it was one of the caller's documents
+			}
+			b.prev = nil // nothing there, or gone between the refusal and this read
 			continue
 		}
 		if err != nil {
-			return nil, Record{}, fmt.Errorf("read: %w", err)
+			return 0, snap, asked, errors.Join(last, err) // fail closed
 		}
-		read = true
-		again, err := c.judge(ctx, snap)
+		var left time.Duration
+		v, left = decide(snap, b.id, b.req.Fingerprint, b.g.cfg.Lease)
+		rest := until.Sub(clock.Now())
 		switch {
-		case err != nil:
-			return nil, snap.Record, err
-		case again:
-			continue
-		case c.held:
-			return c, Record{}, nil
+		case v == takeOver && b.own && b.prev != nil && b.prev.Version == snap.Version && certainly(last):
+			return 0, snap, asked, last // the record's condition holds, so it was one of the caller's
+		case v == takeOver:
+			b.prev = &snap
+		case v == wait && rest > 0:
+			if err := sleep(ctx, clock, min(pause, left, rest)); err != nil {
+				return 0, snap, asked, err
+			}
+			pause, read = min(2*pause, time.Second), true
 		default:
-			g.cache.put(snap.Record)
-			return nil, snap.Record, nil
+			return v, snap, asked, nil
 		}
 	}
-	return nil, Record{}, fmt.Errorf("the record kept changing: %w", &InProgressError{RetryAfter: g.cfg.Lease})
+	return 0, Snapshot{}, asked, fmt.Errorf("gave up after %d tries: %w", rounds, last)
 }
 
-// create tries the fresh claim. Not fresh and no error: somebody's record is there, or nobody knows; read it.
-func (c *claim) create(ctx context.Context) (fresh bool, err error) {
-	c.sent = c.g.cfg.Clock.Now()
-	rec := c.newRecord(Record{Fingerprint: c.request.Fingerprint, Input: c.request.Input})
-	version, err := c.g.store.Create(ctx, rec)
+// certainly reports whether a write was refused, as against one of which nobody knows.
+func certainly(err error) bool { return errors.Is(err, ErrExists) || errors.Is(err, ErrConflict) }
+
+func (b *bid) look(ctx context.Context) (Snapshot, error) {
+	if s := b.seen; s != nil {
+		b.seen = nil
+		return *s, nil
+	}
+	return b.store.Get(ctx, b.req.Token)
+}
+
+// owned is a claim with the context that its effect runs under.
+type owned struct {
+	ctx   context.Context
+	claim *claim
+}
+
+// claim makes the caller the owner of the step, or says how it ended for this caller.
+func (g *Guard) claim(ctx context.Context, s *step) (*owned, ending, error) {
+	id := g.cfg.NewID()
+	var (
+		rec     Record
+		version Version
+		sent    time.Time
+	)
+	b := bid{g: g, store: g.store, req: s.req, id: id}
+	b.put = func(ctx context.Context) (err error) {
+		prev := b.prev
+		rec = g.record(s.req, id, prev)
+		// Where nobody may know whether the attempt before did it, this one ends here, in one conditional write.
+		if s.blind() && prev != nil && !prev.Record.released() {
+			g.settle(&rec, Uncertain, "uncertain", nil, &Failure{Message: "the attempt before ended without a word"})
+		}
+		sent = g.cfg.Clock.Now()
+		if prev == nil {
+			version, err = g.store.Create(ctx, rec)
+		} else {
+			version, err = g.store.Update(ctx, prev.Version, rec)
+		}
+		if errors.Is(err, ErrTooLarge) {
+			return stopped{err}
+		}
+		return err
+	}
+	v, snap, asked, err := b.run(ctx)
 	switch {
-	case err == nil:
-		c.hold(rec, version)
-		c.g.observe(ctx, Claimed, rec, c.began, nil)
-		return true, nil
-	case errors.Is(err, ErrExists):
-		return false, nil
-	case ctx.Err() != nil:
-		return false, fmt.Errorf("create: %w", err) // nobody waits for an answer; if it was written, the lease ends it
-	}
-	return false, nil
-}
-
-// judge acts on what decide says of the record that is there. again: read it once more.
-func (c *claim) judge(ctx context.Context, snap Snapshot) (again bool, err error) {
-	g, rec := c.g, snap.Record
-	v, left := decide(snap, c.request, c.id)
-	switch v {
-	case goOn:
-		c.hold(rec, snap.Version)
-		g.observe(ctx, Claimed, rec, c.began, nil)
-		return false, nil
-	case replay:
-		g.observe(ctx, Replayed, rec, c.began, nil)
-		return false, nil
-	case mismatch:
-		g.observe(ctx, Refused, rec, c.began, ErrMismatch)
-		return false, ErrMismatch
-	case newer:
-		return false, fmt.Errorf("%w: version %d, status %q", ErrNewerSchema, rec.Schema, rec.Status)
-	case busy:
-		return c.wait(ctx, rec, left)
-	}
-	return c.takeOver(ctx, snap, v == takeOverRanOut)
-}
-
-// wait lets a part of the other attempt's lease pass where the caller asked for it, and refuses otherwise.
-func (c *claim) wait(ctx context.Context, rec Record, left time.Duration) (again bool, err error) {
-	g := c.g
-	patience := c.waitUntil.Sub(g.cfg.Clock.Now())
-	if left <= 0 {
-		left = g.cfg.Lease
-	}
-	if patience <= 0 {
-		err := &InProgressError{RetryAfter: max(left, time.Millisecond), AttemptID: rec.AttemptID, Fence: rec.Fence}
-		g.observe(ctx, Refused, rec, c.began, err)
-		return false, err
-	}
-	c.waits++
-	c.tries-- // the caller's patience bounds the waiting
-	pause := min(patience, left, 50*time.Millisecond<<min(c.waits, 5))
-	return true, sleep(ctx, g.cfg.Clock, pause)
-}
-
-// takeOver claims a record whose claim was released or ran out, on the condition that it still is the one that was read.
-func (c *claim) takeOver(ctx context.Context, snap Snapshot, ranOut bool) (again bool, err error) {
-	g, old := c.g, snap.Record
-	how := "released"
-	if ranOut {
-		how = "ran out"
-	}
-	base := old
-	base.Attempts = endLast(old.Attempts, old.AttemptID, how, g.cfg.Clock.Now())
-	var rec Record
-	kind := TookOver
-	switch {
-	case ranOut && c.repeat == Never && !c.canFind:
-		rec = base.settled(Uncertain, nil, &Failure{Code: "lease_ran_out", Message: "the attempt ended without a word; nobody can tell whether its effect happened"})
-		kind = WentUncertain
-	case g.cfg.MaxAttempts > 0 && old.Fence >= int64(g.cfg.MaxAttempts):
-		rec = base.settled(Failed, nil, gaveUp(old.Fence))
-		kind = Finished
-	default:
-		rec = c.newRecord(base)
-	}
-	rec = g.stamp(rec)
-	c.sent = g.cfg.Clock.Now()
-	version, err := g.store.Update(ctx, snap.Version, rec)
-	if err != nil {
+	case err != nil:
 		if ctx.Err() != nil {
-			return false, fmt.Errorf("take over: %w", err)
+			g.abandon(ctx, s.req.Token, id)
 		}
-		return true, nil // refused or unknown: the record says which
+		return nil, ending{}, fmt.Errorf("claim %q: %w", s.req.Token, err)
+	case v == mine && snap.Record.Status != InProgress && snap.Version != "":
+		v = replay // an attempt that claims has not finished; so somebody's NewID repeats a name
+		fallthrough
+	case v != mine && !(v == refuseUnsure && snap.Record.AttemptID == id):
+		end, err := g.refuse(ctx, v, snap)
+		return nil, end, err
 	}
-	g.observe(ctx, kind, rec, c.began, nil)
-	if kind != TookOver {
-		return true, nil // finished now; the next read replays it
+	deadline := sent.Add(g.cfg.Lease)
+	if snap.Version != "" { // the answer was lost: the record is mine as it was read
+		rec, version, deadline = snap.Record, snap.Version, g.deadline(snap, asked)
 	}
-	c.hold(rec, version)
-	return false, nil
+	if rec.Status == Uncertain {
+		g.observe(ctx, WentUncertain, &rec, nil)
+		return nil, endingOf(&rec), fmt.Errorf("step %q: %w: %s", rec.Token, ErrUncertain, rec.Failure.Message)
+	}
+	kind := Claimed
+	if rec.Fence > 1 {
+		kind = TookOver
+	}
+	g.observe(ctx, kind, &rec, nil)
+	return g.hold(ctx, rec, version, deadline.Add(-g.cfg.Margin)), ending{}, nil
 }
 
-// newRecord is base claimed by this attempt.
-func (c *claim) newRecord(base Record) Record {
-	g := c.g
-	now := g.cfg.Clock.Now()
-	lease := g.cfg.Lease
-	base.Token, base.Status, base.AttemptID, base.Fence = c.request.Token, InProgress, c.id, base.Fence+1
-	base.Lease, base.Seq, base.Outcome, base.Failure = &lease, base.Seq+1, nil, nil
-	if base.Fingerprint == "" {
-		base.Fingerprint = c.request.Fingerprint
-	}
-	base.Attempts = append(slices.Clone(base.Attempts), AttemptEntry{AttemptID: c.id, Fence: base.Fence, ClaimedAt: now})
-	if n := len(base.Attempts) - g.cfg.MaxHistory; n > 0 {
-		base.Attempts = base.Attempts[n:]
-	}
-	return g.stamp(base)
+// deadline is when the claim that was read ends on the local clock. asked is from before the read was sent, and the store
+// stamped it later than that, so the true end is not before this one.
+func (g *Guard) deadline(s Snapshot, asked time.Time) time.Time {
+	left, _ := remaining(s, 0)
+	return asked.Add(left)
 }
 
-// stamp sets what is written for people and for TTL, and the schema.
-func (g *Guard) stamp(rec Record) Record {
-	now := g.cfg.Clock.Now().UTC().Truncate(time.Microsecond)
-	rec.LeaseExpires = now
-	if rec.Status == InProgress && rec.Lease != nil {
-		rec.LeaseExpires = now.Add(*rec.Lease)
+// refuse turns a verdict that stands against the caller into what it gets: the outcome, or why not. Nothing is written.
+func (g *Guard) refuse(ctx context.Context, v verdict, s Snapshot) (ending, error) {
+	r := &s.Record
+	end := endingOf(r)
+	var err error
+	switch v {
+	case replay:
+		g.cache.put(*r, g.cfg.Clock.Now())
+		end.replayed = true
+		g.observe(ctx, Replayed, r, nil)
+		if r.Status == Failed {
+			return end, fmt.Errorf("step %q: %w", r.Token, r.Failure.failed(nil))
+		}
+		return end, nil
+	case wait:
+		_, left := decide(s, "", "", g.cfg.Lease)
+		err = &InProgressError{RetryAfter: left, AttemptID: r.AttemptID, Fence: r.Fence}
+	case refuseMismatch:
+		err = ErrMismatch
+	case refuseSchema:
+		err = ErrNewerSchema
+	case refuseUnsure:
+		err = ErrUncertain
+		if r.Failure != nil {
+			err = fmt.Errorf("%w: %s", ErrUncertain, r.Failure.Message)
+		}
+	default:
+		err = fmt.Errorf("record is %v with the verdict %v", r.Status, v) // a record with my name that I never wrote
 	}
-	rec.ExpireAt = now.Add(g.cfg.Retention)
-	rec.Schema = schema
+	g.observe(ctx, Refused, r, err)
+	return ending{fence: r.Fence, attemptID: r.AttemptID}, fmt.Errorf("step %q: %w", r.Token, err)
+}
+
+// abandon gives up a claim whose making was cut off by the caller's going, so that the next delivery need not wait for it.
+func (g *Guard) abandon(ctx context.Context, token, id string) {
+	ctx, cancel := g.detach(ctx, g.cfg.Lease)
+	defer cancel()
+	snap, err := g.store.Get(ctx, token)
+	if err != nil || snap.Record.AttemptID != id || snap.Record.Status != InProgress {
+		return
+	}
+	rec := snap.Record
+	rec.Seq++
+	g.settle(&rec, InProgress, "released", nil, nil)
+	if _, err := g.store.Update(ctx, snap.Version, rec); err == nil {
+		g.observe(ctx, Released, &rec, context.Cause(ctx))
+	}
+}
+
+// record is a new claim, the first or over prev. What the first claimant asked for stays.
+func (g *Guard) record(r Request, id string, prev *Snapshot) Record {
+	now := g.now()
+	rec := Record{
+		Token: r.Token, Status: InProgress, AttemptID: id, Fence: 1, Fingerprint: r.Fingerprint, Input: bytes.Clone(r.Input), Seq: 1, Schema: schema,
+	}
+	if prev != nil {
+		old := &prev.Record
+		rec.Fence = max(old.Fence, 1) + 1 // a record without a fence had one attempt at least
+		if old.Fingerprint != "" {
+			rec.Fingerprint = old.Fingerprint
+		}
+		if old.Input != nil {
+			rec.Input = old.Input
+		}
+		rec.Attempts = slices.Clone(old.Attempts)
+		if n := len(rec.Attempts); n > 0 && rec.Attempts[n-1].Ended == "" {
+			rec.Attempts[n-1].Ended, rec.Attempts[n-1].EndedAt = "taken_over", now
+		}
+	}
+	rec.Attempts = append(rec.Attempts, AttemptEntry{AttemptID: id, Fence: rec.Fence, ClaimedAt: now})
+	if n := len(rec.Attempts) - g.cfg.MaxHistory; n > 0 {
+		rec.Attempts = slices.Delete(rec.Attempts, 0, n)
+	}
+	g.lease(&rec, now)
 	return rec
 }
 
-// settled is rec in a final status.
-func (r Record) settled(status Status, o *Outcome, f *Failure) Record {
-	zero := time.Duration(0)
-	r.Status, r.Outcome, r.Failure, r.Lease, r.Seq = status, o, f, &zero, r.Seq+1
-	return r
+// lease gives the record a lease from now, and moves its retention on.
+func (g *Guard) lease(r *Record, now time.Time) {
+	lease := g.cfg.Lease
+	r.Lease, r.LeaseExpires, r.ExpireAt = &lease, now.Add(lease), now.Add(g.cfg.Retention)
 }
 
-// endLast closes the history's line of an attempt.
-func endLast(history []AttemptEntry, id, how string, at time.Time) []AttemptEntry {
-	out := slices.Clone(history)
-	for i := range out {
-		if out[i].AttemptID == id && out[i].Ended == "" {
-			out[i].Ended, out[i].EndedAt = how, at.UTC().Truncate(time.Microsecond)
-		}
+// settle ends an attempt in its record. InProgress means released: fence and history stay, the lease ends.
+func (g *Guard) settle(r *Record, status Status, how string, o *Outcome, f *Failure) {
+	now := g.now()
+	var none time.Duration
+	r.Status, r.Outcome, r.Failure, r.Lease = status, o, f, &none
+	r.LeaseExpires, r.ExpireAt = now, now.Add(g.cfg.Retention)
+	if status == Failed || status == Uncertain {
+		// Google's sample knows neither word and judges by this field alone: it must not run such a step again.
+		r.LeaseExpires = r.ExpireAt
 	}
-	return out
-}
-
-func gaveUp(fence int64) *Failure {
-	return &Failure{Code: "max_attempts", Message: fmt.Sprintf("gave up after %d attempts", fence)}
-}
-
-// sleep waits on the clock, or until ctx ends.
-func sleep(ctx context.Context, clock Clock, d time.Duration) error {
-	woken := make(chan struct{})
-	stop := clock.AfterFunc(d, func() { close(woken) })
-	defer stop()
-	select {
-	case <-woken:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	n := len(r.Attempts)
+	if n == 0 {
+		return
+	}
+	r.Attempts = slices.Clone(r.Attempts)
+	last := &r.Attempts[n-1]
+	last.Ended, last.EndedAt = how, now
+	if f != nil {
+		last.Note = clip(f.Message)
 	}
 }

@@ -1,8 +1,6 @@
 package guard
 
 import (
-	"context"
-	"fmt"
 	"time"
 
 	"cloud.google.com/go/firestore"
@@ -11,10 +9,7 @@ import (
 const (
 	// partSize is how much of a body one document holds, well below Firestore's 1 MiB.
 	partSize = 900 << 10
-	// maxBody is the longest body that is kept; beyond, a commit would reach Firestore's 10 MiB. What is longer leaves a
-	// tombstone: the effect has happened, so it is recorded as done and never repeated.
-	maxBody = 8 << 20
-	// inline is the longest body that stays in the record itself.
+	// inline is the longest body that stays in the record itself, beside an input of maxInput.
 	inline = 700 << 10
 )
 
@@ -58,11 +53,17 @@ type attemptDocument struct {
 	Note      string    `firestore:"note"`
 }
 
-// partDocument is a piece of a body that did not fit. It has no status, so that no list of records shows it.
-type partDocument struct {
+// part is a piece of a body that did not fit. It has no status, so that no list of records shows it; its body lies under
+// outcome, so that the record's index exemptions are its too.
+type part struct {
 	PartOf   string    `firestore:"part_of"`
-	Body     []byte    `firestore:"body"`
+	N        int       `firestore:"n"`
+	Outcome  partBody  `firestore:"outcome"`
 	ExpireAt time.Time `firestore:"expire_at"`
+}
+
+type partBody struct {
+	Body []byte `firestore:"body"`
 }
 
 func toDocument(r Record) document {
@@ -119,46 +120,18 @@ func (d document) updates() []firestore.Update {
 	}
 }
 
-// spill moves a body that does not fit into documents beside the record. set adds a write to the commit that the record is
-// written in.
-func (f *Firestore) spill(token string, d *document, set func(*firestore.DocumentRef, partDocument)) {
+// spill moves a body that does not fit out of the record, into parts for documents of their own.
+func (d *document) spill(token string) (parts []part) {
 	if d.Outcome == nil || len(d.Outcome.Body) <= inline {
-		return
+		return nil
 	}
 	o := *d.Outcome
 	body := o.Body
-	o.Body = nil
-	d.Outcome = &o
-	for ; len(body) > 0; o.Parts++ {
+	for o.Body = nil; len(body) > 0; o.Parts++ {
 		n := min(partSize, len(body))
-		set(f.part(token, o.Parts), partDocument{PartOf: docID(token), Body: body[:n], ExpireAt: d.ExpireAt})
+		parts = append(parts, part{PartOf: docID(token), N: o.Parts, Outcome: partBody{body[:n]}, ExpireAt: d.ExpireAt})
 		body = body[n:]
 	}
-}
-
-func (f *Firestore) part(token string, n int) *firestore.DocumentRef {
-	return f.collection.Doc(fmt.Sprintf("%s.%d", docID(token), n))
-}
-
-func (f *Firestore) readParts(ctx context.Context, token string, n int, o *Outcome) error {
-	refs := make([]*firestore.DocumentRef, n)
-	for i := range refs {
-		refs[i] = f.part(token, i)
-	}
-	docs, err := f.client.GetAll(ctx, refs)
-	if err != nil {
-		return fmt.Errorf("read the outcome's parts: %w", err)
-	}
-	for _, doc := range docs {
-		var p partDocument
-		if !doc.Exists() { // TTL deletes in no order; what is left of the outcome is that it was
-			*o = Outcome{Tombstone: true}
-			return nil
-		}
-		if err := doc.DataTo(&p); err != nil {
-			return fmt.Errorf("read the outcome's parts: %w", err)
-		}
-		o.Body = append(o.Body, p.Body...)
-	}
-	return nil
+	d.Outcome = &o
+	return parts
 }

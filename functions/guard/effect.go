@@ -3,154 +3,156 @@ package guard
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 )
 
-// Request names a step and what it was asked to do.
-type Request struct {
-	// Token is the step token: 1 to 255 printable ASCII characters, the same for every attempt and every duplicate.
-	Token string
-	// Fingerprint is of the payload; another one under the same token is ErrMismatch. Empty: not compared.
-	Fingerprint string
-	// Input is kept in the record, for whoever resumes the work without a delivery: at most 256 KiB, and no secrets.
-	Input []byte
-	// Wait is how long to wait for another attempt to finish before ErrInProgress. Zero: not at all.
-	Wait time.Duration
-}
-
-const (
-	// MaxToken is the longest token, in bytes.
-	MaxToken = 255
-	maxInput = 256 << 10
-)
-
-func (r Request) check() error {
-	if len(r.Token) == 0 || len(r.Token) > MaxToken {
-		return fmt.Errorf("%w: %d bytes, want 1 to %d", ErrBadToken, len(r.Token), MaxToken)
-	}
-	for i := range len(r.Token) {
-		if c := r.Token[i]; c <= ' ' || c > '~' {
-			return fmt.Errorf("%w: byte %d is not printable ASCII", ErrBadToken, i+1)
-		}
-	}
-	if len(r.Input) > maxInput {
-		return fmt.Errorf("input of %d bytes is too long to keep in the record; %d are allowed", len(r.Input), maxInput)
-	}
-	return nil
-}
-
-// Repeat says whether an effect may be done again when nobody can tell whether it happened.
+// Repeat says whether an attempt may do the effect again when nobody knows whether an earlier one did.
 type Repeat int
 
 const (
-	// Safe: do it again under the same token; the callee deduplicates, or twice is as good as once.
+	// Safe: it may, because the callee deduplicates by the token, or because twice is the same as once. The default.
 	Safe Repeat = iota
-	// Never: stop as ErrUncertain and let an operator settle it, unless Find can tell.
+	// Never: it may not. Where no Find can tell, such a step becomes uncertain, and an operator settles it.
 	Never
 )
 
-// Attempt is one try at a step, as its effect sees it.
+// Attempt is one try at a step, as long as it holds the claim.
 type Attempt struct {
 	ID    string
-	Fence int64 // 1 for the first; a resource that can compare refuses a lower one than it has seen
 	Token string
-	// Deadline is when the lease would run out if it were never renewed, by the local clock. The context ends on its own.
+	// Fence numbers the attempts of a token from 1. A callee that remembers the highest one it saw can refuse a zombie.
+	Fence int64
+	// Deadline is when the claim ends on the local clock unless it is renewed, as it is while the effect runs.
 	Deadline time.Time
 }
 
-// Effect is a step: what it is called, how it is done, and how to find out whether it was.
+// Effect is a step: one change to the world, wherever it happens.
 type Effect[T any] struct {
 	Request Request
-	// Do makes the change. Its context ends with cause ErrLost when the claim is lost. Its result is stored as JSON. An
-	// error releases the claim for the next attempt, unless it is Permanent.
+	// Do makes the change. Its context ends with the caller's, and with the cause ErrLost when the claim is lost. Pass the
+	// token to whatever it calls. Its error is recorded if Permanent, else the claim is given up for the next delivery,
+	// or the step is uncertain (see Never). Required.
 	Do func(ctx context.Context, a Attempt) (T, error)
-	// Find, where it is set, is asked on every attempt after the first, before Do: did an earlier attempt's effect happen?
-	// An error of Find releases the claim; Do does not run.
-	Find func(ctx context.Context, a Attempt) (value T, found bool, err error)
-	// Repeat is Safe by default.
+	// Find, where the callee can tell, is asked before Do on every attempt after the first: did it happen, and with what
+	// result? Its error gives the claim up, and Do does not run.
+	Find   func(ctx context.Context, a Attempt) (value T, found bool, err error)
 	Repeat Repeat
 }
 
-// Result is what a guarded step gives to its caller, the first time and every time after.
+// Result is the outcome of a step.
 type Result[T any] struct {
 	Value T
-	// Replayed: this call did not do it; an earlier one had finished. Found: an earlier attempt had done it, and this one
-	// recorded that.
-	Replayed, Found bool
-	Fence           int64
-	AttemptID       string
+	// Replayed: this call did not do it; an earlier attempt did.
+	Replayed bool
+	// Found: that was not recorded, but Find knew of it; this call recorded it.
+	Found     bool
+	Fence     int64
+	AttemptID string
 }
 
-// Do runs the effect once for its token, and hands its outcome to every duplicate.
+// Do runs e.Do once for its token, as far as its callee can tell attempts apart: one attempt at a time, never after one
+// finished, and every duplicate gets the recorded outcome. See the package's table of promises.
 //
-// A fresh step costs two writes of the store, a duplicate one write that is refused and one read. Errors: ErrBadToken,
-// ErrMismatch, ErrUncertain, ErrFailed and ErrNewerSchema are final; ErrInProgress, ErrLost, ErrUnrecorded and whatever the
-// store or the effect returned may be retried, with the same token.
+// Every caller gets T as it comes out of JSON. A result that does not go in, or beyond 8 MiB, goes to this caller as it is,
+// and ErrNoResult to duplicates.
+// A failed step is a *FailedError, now and replayed. If the record cannot be written after the effect, the value comes with
+// ErrUnrecorded; with ErrLost it may have been done again by another.
 func Do[T any](ctx context.Context, g *Guard, e Effect[T]) (Result[T], error) {
 	if e.Do == nil {
-		return Result[T]{}, errors.New("effect has no Do")
+		return Result[T]{}, fmt.Errorf("step %q: the effect has no Do", e.Request.Token)
 	}
 	var fresh T
-	s := step{Request: e.Request, repeat: e.Repeat, do: func(ctx context.Context, a Attempt) (_ *Outcome, err error) {
-		if fresh, err = e.Do(ctx, a); err != nil {
+	s := step{req: e.Request, repeat: e.Repeat}
+	s.do = func(ctx context.Context, a Attempt) (*Outcome, error) {
+		v, err := e.Do(ctx, a)
+		if err != nil {
 			return nil, err
 		}
-		return encode(fresh), nil
-	}}
+		fresh = v
+		return encode(v), nil
+	}
 	if e.Find != nil {
-		s.find = func(ctx context.Context, a Attempt) (*Outcome, bool, error) {
+		s.find = func(ctx context.Context, a Attempt) (*Outcome, error) {
 			v, found, err := e.Find(ctx, a)
 			if err != nil || !found {
-				return nil, false, err
+				return nil, err
 			}
 			fresh = v
-			return encode(v), true, nil
+			return encode(v), nil
 		}
 	}
-	d, err := g.run(ctx, s)
-	if err != nil {
-		return Result[T]{Fence: d.Fence, AttemptID: d.AttemptID}, err
-	}
-	return decode(d, fresh)
+	end, err := g.run(ctx, s)
+	return result(end, fresh, err)
 }
 
-// encode makes an outcome of a result. The effect has happened: a result that cannot be stored must not undo that, so it
-// becomes a tombstone, and later callers get ErrNoResult.
+// result turns an ending into what the caller of a generic form gets.
+func result[T any](end ending, fresh T, err error) (Result[T], error) {
+	r := Result[T]{Replayed: end.replayed || end.found, Found: end.found, Fence: end.fence, AttemptID: end.attemptID}
+	if !end.replayed {
+		// What this call did or found comes back as every later caller will get it, and as it is where it was not kept.
+		r.Value = fresh
+		var again T
+		if end.outcome != nil && len(end.outcome.Body) > 0 && json.Unmarshal(end.outcome.Body, &again) == nil {
+			r.Value = again
+		}
+		return r, err
+	}
+	switch o := end.outcome; {
+	case err != nil || o == nil: // nil: completed by a program that keeps no outcome
+		return r, err
+	case o.Tombstone:
+		return r, ErrNoResult
+	case len(o.Body) == 0:
+		return r, nil
+	}
+	if err := json.Unmarshal(end.outcome.Body, &r.Value); err != nil {
+		return r, fmt.Errorf("the recorded result is of another type: %w", err)
+	}
+	return r, nil
+}
+
+// encode never fails: the effect has happened, and that it has must be recorded whatever it returned.
 func encode(v any) *Outcome {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return &Outcome{Tombstone: true}
 	}
-	return (&Outcome{Body: body}).bounded()
+	return &Outcome{Body: body}
 }
 
-// bounded is o, or a tombstone where it is beyond what any store keeps.
+// maxBody is the largest outcome that is kept; a larger one leaves a tombstone.
+const maxBody = 8 << 20
+
 func (o *Outcome) bounded() *Outcome {
-	if len(o.Body) > maxBody {
-		return &Outcome{Code: o.Code, Tombstone: true}
+	if o != nil && len(o.Body) > maxBody {
+		return o.tombstone()
 	}
 	return o
 }
 
-// decode gives every caller the same value: what was stored, also to the first one. Only a result that was not kept is
-// handed to the first caller as it is.
-func decode[T any](d done, fresh T) (Result[T], error) {
-	r := Result[T]{Replayed: d.replayed, Found: d.found, Fence: d.Fence, AttemptID: d.AttemptID}
-	switch {
-	case d.Outcome == nil:
-		return r, nil // completed by a program that keeps no outcome
-	case d.Outcome.Tombstone && (!d.replayed || d.found):
-		r.Value = fresh
-		return r, nil
-	case d.Outcome.Tombstone:
-		return r, fmt.Errorf("replay %s: %w", d.Token, ErrNoResult)
-	case len(d.Outcome.Body) == 0:
-		return r, nil
-	}
-	if err := json.Unmarshal(d.Outcome.Body, &r.Value); err != nil {
-		return r, fmt.Errorf("replay %s: the recorded result is of another type: %w", d.Token, err)
-	}
-	return r, nil
+func (o *Outcome) tombstone() *Outcome { return &Outcome{Code: o.Code, Tombstone: true} }
+
+// step is an Effect without its type.
+type step struct {
+	req    Request
+	do     func(ctx context.Context, a Attempt) (*Outcome, error)
+	find   func(ctx context.Context, a Attempt) (*Outcome, error) // nil where there is none; nil outcome: not found
+	repeat Repeat
+}
+
+// blind reports whether the step must not run again when nobody knows how the attempt before ended.
+func (s *step) blind() bool { return s.repeat == Never && s.find == nil }
+
+// ending is how a step ended for one caller.
+type ending struct {
+	outcome   *Outcome
+	replayed  bool
+	found     bool
+	fence     int64
+	attemptID string
+}
+
+func endingOf(r *Record) ending {
+	return ending{outcome: r.Outcome, fence: r.Fence, attemptID: r.AttemptID}
 }

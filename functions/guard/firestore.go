@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"cloud.google.com/go/firestore"
@@ -17,6 +18,8 @@ import (
 type FirestoreConfig struct {
 	// Collection holds the records. Default "runonce"; "scheduler_runs" for a fleet that moves over from Google's sample.
 	Collection string
+	// Clock drives the pauses before a commit that was aborted is sent again. Default the system's.
+	Clock Clock
 }
 
 // Firestore keeps records as documents. It is safe for concurrent use.
@@ -26,27 +29,26 @@ type FirestoreConfig struct {
 type Firestore struct {
 	client     *firestore.Client
 	collection *firestore.CollectionRef
-}
-
-// NewFirestore returns a store over client.
-func NewFirestore(client *firestore.Client, cfg FirestoreConfig) *Firestore {
-	name := cfg.Collection
-	if name == "" {
-		name = "runonce"
-	}
-	return &Firestore{client: client, collection: client.Collection(name)}
+	clock      Clock
 }
 
 var _ Store = (*Firestore)(nil)
 
-// Doc is the document of a token.
+// NewFirestore returns a store over client, which the caller closes.
+func NewFirestore(client *firestore.Client, cfg FirestoreConfig) *Firestore {
+	setDefault(&cfg.Collection, "runonce")
+	if cfg.Clock == nil {
+		cfg.Clock = systemClock{}
+	}
+	return &Firestore{client: client, collection: client.Collection(cfg.Collection), clock: cfg.Clock}
+}
+
+// Doc is the document of a token's record.
 func (f *Firestore) Doc(token string) *firestore.DocumentRef { return f.collection.Doc(docID(token)) }
 
 func docID(token string) string {
-	if len(token) == 64 {
-		if b, err := hex.DecodeString(token); err == nil && hex.EncodeToString(b) == token {
-			return token
-		}
+	if b, err := hex.DecodeString(token); err == nil && len(b) == sha256.Size && hex.EncodeToString(b) == token {
+		return token
 	}
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
@@ -54,64 +56,127 @@ func docID(token string) string {
 
 // Create implements Store: one Commit on the condition that there is no document.
 func (f *Firestore) Create(ctx context.Context, rec Record) (Version, error) {
-	var res *firestore.WriteResult
-	err := notAppliedAgain(ctx, func() (err error) {
-		res, err = f.Doc(rec.Token).Create(ctx, toDocument(rec))
-		return err
-	})
+	return f.put(ctx, nil, rec)
+}
+
+// Update implements Store: one Commit on the condition that the document's update time is the version's.
+func (f *Firestore) Update(ctx context.Context, v Version, rec Record) (Version, error) {
+	return f.put(ctx, &v, rec)
+}
+
+func (f *Firestore) put(ctx context.Context, over *Version, rec Record) (Version, error) {
+	b := f.client.Batch()
+	if err := f.add(batchWriter{b}, over, rec); err != nil {
+		return "", err
+	}
+	res, err := f.commit(ctx, b)
 	if err != nil {
 		return "", storeError(err)
 	}
-	return versionOf(res.UpdateTime), nil
+	return versionOf(res[len(res)-1].UpdateTime), nil
+}
+
+// add puts the record into a commit, as the last of its writes: over a version, or as the first where over is nil.
+func (f *Firestore) add(w writer, over *Version, rec Record) error {
+	doc := toDocument(rec)
+	for _, p := range doc.spill(rec.Token) {
+		if err := w.set(f.part(rec.Token, p.N), p); err != nil {
+			return err
+		}
+	}
+	if over == nil {
+		return w.create(f.Doc(rec.Token), doc)
+	}
+	at, err := over.time()
+	if err != nil {
+		return err
+	}
+	return w.update(f.Doc(rec.Token), doc.updates(), firestore.LastUpdateTime(at))
+}
+
+// commit sends a batch, again where it was ABORTED, which means that it was not applied.
+//
+// WriteBatch is marked deprecated in favour of transactions and BulkWriter. It is the one way to send several writes in one
+// atomic Commit without BeginTransaction: a transaction costs two calls more, and BulkWriter is not atomic.
+func (f *Firestore) commit(ctx context.Context, b *firestore.WriteBatch) ([]*firestore.WriteResult, error) {
+	pause := 20 * time.Millisecond
+	for try := 1; ; try++ {
+		res, err := b.Commit(ctx)
+		if status.Code(err) != codes.Aborted || try == 6 {
+			return res, err
+		}
+		// Contenders that wait for equal times meet again.
+		if err := sleep(ctx, f.clock, pause/2+rand.N(pause)); err != nil {
+			return nil, err
+		}
+		pause *= 2
+	}
 }
 
 // Get implements Store: one BatchGetDocuments, and one more where the outcome is spread over several documents.
 func (f *Firestore) Get(ctx context.Context, token string) (Snapshot, error) {
 	doc, err := f.Doc(token).Get(ctx)
-	if status.Code(err) == codes.NotFound {
-		return Snapshot{}, ErrNotFound
-	}
-	if err != nil {
-		return Snapshot{}, err
-	}
-	return f.snapshot(ctx, token, doc)
+	return f.snapshot(ctx, token, doc, err)
 }
 
-func (f *Firestore) snapshot(ctx context.Context, token string, doc *firestore.DocumentSnapshot) (Snapshot, error) {
+// snapshot reads what a Get of the client answered. doc is not nil where the server said that there is none; a missing
+// database is the same code without it, and no reason to think that the record is gone.
+func (f *Firestore) snapshot(ctx context.Context, token string, doc *firestore.DocumentSnapshot, err error) (Snapshot, error) {
+	switch {
+	case doc != nil && !doc.Exists():
+		return Snapshot{}, ErrNotFound
+	case err != nil:
+		return Snapshot{}, err
+	}
+	s := Snapshot{Version: versionOf(doc.UpdateTime), UpdatedAt: doc.UpdateTime, ReadAt: doc.ReadTime}
+	if v, _ := doc.DataAt("v"); newer(v) {
+		s.Record = Record{Token: token, Schema: v.(int64)} // whatever else it says, its words may mean something else
+		return s, nil
+	}
 	var d document
 	if err := doc.DataTo(&d); err != nil {
 		return Snapshot{}, fmt.Errorf("document %s is no record: %w", doc.Ref.ID, err)
 	}
-	rec := d.record(token)
-	if d.Outcome != nil && d.Outcome.Parts > 0 {
-		if err := f.readParts(ctx, token, d.Outcome.Parts, rec.Outcome); err != nil {
-			return Snapshot{}, err
-		}
+	if d.Token != "" && d.Token != token { // one is the SHA-256 of the other
+		return Snapshot{}, fmt.Errorf("%w: document %s is the record of another token", ErrBadToken, doc.Ref.ID)
 	}
-	return Snapshot{Record: rec, Version: versionOf(doc.UpdateTime), UpdatedAt: doc.UpdateTime, ReadAt: doc.ReadTime}, nil
+	s.Record = d.record(token)
+	if d.Outcome != nil && d.Outcome.Parts > 0 {
+		return s, f.readParts(ctx, token, d.Outcome.Parts, s.Record.Outcome)
+	}
+	return s, nil
 }
 
-// Update implements Store: one Commit on the condition that the document's update time is the version's.
-func (f *Firestore) Update(ctx context.Context, v Version, rec Record) (Version, error) {
-	at, err := v.time()
-	if err != nil {
-		return "", err
+func newer(v any) bool {
+	n, ok := v.(int64)
+	return ok && n > schema
+}
+
+func (f *Firestore) part(token string, n int) *firestore.DocumentRef {
+	return f.collection.Doc(fmt.Sprintf("%s.%d", docID(token), n))
+}
+
+func (f *Firestore) readParts(ctx context.Context, token string, n int, o *Outcome) error {
+	refs := make([]*firestore.DocumentRef, n)
+	for i := range refs {
+		refs[i] = f.part(token, i)
 	}
-	// WriteBatch is marked deprecated in favour of transactions and BulkWriter. It is the one way to send several writes in
-	// one atomic Commit without BeginTransaction; a transaction would cost two calls more, and BulkWriter is not atomic.
-	batch := f.client.Batch()
-	doc := toDocument(rec)
-	f.spill(rec.Token, &doc, func(ref *firestore.DocumentRef, p partDocument) { batch.Set(ref, p) })
-	batch.Update(f.Doc(rec.Token), doc.updates(), firestore.LastUpdateTime(at))
-	var res []*firestore.WriteResult
-	err = notAppliedAgain(ctx, func() (err error) {
-		res, err = batch.Commit(ctx)
-		return err
-	})
+	docs, err := f.client.GetAll(ctx, refs)
 	if err != nil {
-		return "", storeError(err)
+		return fmt.Errorf("read the outcome's parts: %w", err)
 	}
-	return versionOf(res[len(res)-1].UpdateTime), nil
+	for _, doc := range docs {
+		var p part
+		if !doc.Exists() { // TTL deletes in no order; what is left of the outcome is that it was
+			*o = *o.tombstone()
+			return nil
+		}
+		if err := doc.DataTo(&p); err != nil {
+			return fmt.Errorf("read the outcome's parts: %w", err)
+		}
+		o.Body = append(o.Body, p.Outcome.Body...)
+	}
+	return nil
 }
 
 // storeError says what an error of a write means. What is not listed means that nobody knows.
@@ -121,26 +186,13 @@ func storeError(err error) error {
 		return fmt.Errorf("%w: %w", ErrExists, err)
 	case codes.FailedPrecondition, codes.NotFound:
 		return fmt.Errorf("%w: %w", ErrConflict, err)
+	case codes.InvalidArgument: // a document beyond 1 MiB, for all that a guard writes is valid but for its size
+		return fmt.Errorf("%w: %w", ErrTooLarge, err)
 	}
 	return err
 }
 
-// notAppliedAgain repeats a commit that was ABORTED, which means that it was not applied, a few times with growing pauses.
-func notAppliedAgain(ctx context.Context, commit func() error) error {
-	pause := 20 * time.Millisecond
-	for try := 1; ; try++ {
-		err := commit()
-		if status.Code(err) != codes.Aborted || try == 5 {
-			return err
-		}
-		if err := sleep(ctx, wallClock{}, pause); err != nil {
-			return err
-		}
-		pause *= 2
-	}
-}
-
-// A Version of Firestore is the document's update time, to the nanosecond as it was read.
+// A Version of Firestore is the document's update time, as precise as it was read.
 func versionOf(t time.Time) Version { return Version(t.UTC().Format(time.RFC3339Nano)) }
 
 func (v Version) time() (time.Time, error) {

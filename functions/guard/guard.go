@@ -6,157 +6,53 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
-// Config of a Guard. The zero value works.
+// Config tunes a Guard. The zero value works.
 type Config struct {
-	// Lease is how long a claim lasts without being renewed; it is renewed every third of it. Default 30 s. A crash costs
-	// at most this long, so it must be shorter than what the callers' retries span.
+	// Lease is how long a claim lasts unless renewed; it is renewed at a third of it while the effect runs, so it bounds how
+	// long a crashed attempt blocks the next one, not how long an effect may take. Default 30 s, at least MinLease.
 	Lease time.Duration
-	// Margin is how much earlier than the store an attempt gives up its own lease. Default a tenth of the lease.
+	// Margin is how much earlier than the store the holder counts its lease as over, for clocks that run at different
+	// speeds. Default a tenth of Lease; below half of it.
 	Margin time.Duration
-	// Retention is how long a record is kept at least, from its last write: longer than any retry chain above. Default 7 days.
+	// Retention is how long a record is kept after its last write, for a TTL policy on expire_at. It must exceed the
+	// longest chain of retries of whoever calls. Default 7 days.
 	Retention time.Duration
-	// MaxAttempts is after how many attempts a step that never finished counts as failed. Default 0: never.
+	// MaxAttempts is how many attempts may run the effect before the step is recorded as failed. Default 0: no limit.
 	MaxAttempts int
-	// MaxHistory is how many attempts a record remembers. Default 20.
+	// MaxHistory is how many attempts a record's history keeps. Default 10.
 	MaxHistory int
-	// ReadFirst reads before it creates: one call less for a duplicate, one more for a fresh step. Default false.
-	ReadFirst bool
-	// Cache is how many finished outcomes this process remembers, so that a duplicate costs no call at all. Default 0: none.
+	// Cache is how many finished outcomes this process remembers, each for a minute at the most, so that a duplicate costs
+	// no store call. Default 0: none.
 	Cache int
-	// Observer is told of every transition. Default none.
+	// ReadFirst reads before it claims: one call less for a duplicate, one more for a first attempt. Default false.
+	ReadFirst bool
+	// Observer hears of every transition. Default none.
 	Observer Observer
-	// Clock is the local clock: timers, and stamps for people. No decision about another attempt reads it. Default the
-	// real one.
+	// Clock is the local clock: it counts the holder's own lease and drives renewal and waiting, never a decision about
+	// another's claim. Default the system's.
 	Clock Clock
-	// NewID names attempts. Default 16 random bytes in hex.
+	// NewID names an attempt; names must never repeat. Default 32 random hex digits.
 	NewID func() string
-}
-
-// Clock is a local clock.
-type Clock interface {
-	Now() time.Time
-	// AfterFunc calls f on its own goroutine once d has passed, unless stop is called first.
-	AfterFunc(d time.Duration, f func()) (stop func() bool)
 }
 
 // MinLease is the shortest lease: below it, renewals would be most of what a step does.
 const MinLease = 10 * time.Millisecond
 
-// maxClaims bounds how often one call tries to claim while others change the record under it.
-const maxClaims = 10
-
-// Guard makes effects happen once per token. It is safe for concurrent use, and keeps no state between calls but its cache.
-type Guard struct {
-	store Store
-	cfg   Config
-	cache *cache
+// Clock is the local time. Now must carry a monotonic reading where leases count, as time.Now does.
+type Clock interface {
+	Now() time.Time
+	AfterFunc(d time.Duration, f func()) (stop func() bool)
 }
 
-// New returns a guard over store. It fails on a configuration that could not hold the guard's promises.
-func New(store Store, cfg Config) (*Guard, error) {
-	if store == nil {
-		return nil, errors.New("guard: no store")
-	}
-	cfg.Lease = orDefault(cfg.Lease, 30*time.Second)
-	cfg.Margin = orDefault(cfg.Margin, cfg.Lease/10)
-	cfg.Retention = orDefault(cfg.Retention, 7*24*time.Hour)
-	if cfg.MaxHistory == 0 {
-		cfg.MaxHistory = 20
-	}
-	if cfg.Clock == nil {
-		cfg.Clock = wallClock{}
-	}
-	if cfg.NewID == nil {
-		cfg.NewID = randomID
-	}
-	switch {
-	case cfg.Lease < MinLease:
-		return nil, fmt.Errorf("guard: Lease is %s; set it to %s or more, or leave it zero for 30s", cfg.Lease, MinLease)
-	case cfg.Lease%time.Millisecond != 0:
-		return nil, fmt.Errorf("guard: Lease is %s; records keep whole milliseconds", cfg.Lease)
-	case cfg.Margin < 0 || cfg.Margin >= cfg.Lease/2:
-		return nil, fmt.Errorf("guard: Margin is %s; it must be less than half of the lease of %s", cfg.Margin, cfg.Lease)
-	case cfg.Retention < cfg.Lease:
-		return nil, fmt.Errorf("guard: Retention is %s; it must outlast the lease of %s and every retry above", cfg.Retention, cfg.Lease)
-	case cfg.MaxAttempts < 0 || cfg.MaxHistory < 1 || cfg.Cache < 0:
-		return nil, errors.New("guard: MaxAttempts and Cache must not be negative, and MaxHistory must be 1 or more")
-	}
-	return &Guard{store: store, cfg: cfg, cache: newCache(cfg.Cache)}, nil
-}
+type systemClock struct{}
 
-// Get reads the record of a token, or returns ErrNotFound.
-func (g *Guard) Get(ctx context.Context, token string) (Snapshot, error) {
-	if err := (Request{Token: token}).check(); err != nil {
-		return Snapshot{}, err
-	}
-	s, err := g.store.Get(ctx, token)
-	if err != nil {
-		return Snapshot{}, fmt.Errorf("get %s: %w", token, err)
-	}
-	return s, nil
-}
+func (systemClock) Now() time.Time { return time.Now() }
 
-// step is an effect without its type.
-type step struct {
-	Request
-	do     func(context.Context, Attempt) (*Outcome, error)
-	find   func(context.Context, Attempt) (*Outcome, bool, error)
-	repeat Repeat
-}
-
-// done is a finished step: its record, and who did it.
-type done struct {
-	Record
-	replayed, found bool
-}
-
-// run carries a step through claim, effect and finish.
-func (g *Guard) run(ctx context.Context, s step) (done, error) {
-	if err := s.check(); err != nil {
-		return done{}, err
-	}
-	if err := lostAbove(ctx); err != nil {
-		return done{}, fmt.Errorf("step %s: %w", s.Token, err) // a zombie starts nothing new (B21)
-	}
-	c, rec, err := g.claim(ctx, s)
-	if err != nil {
-		return done{Record: rec}, fmt.Errorf("claim %s: %w", s.Token, err)
-	}
-	if c == nil {
-		return finished(rec, true, false)
-	}
-	found, err := c.perform(ctx, s)
-	g.cache.put(c.rec)
-	if err != nil {
-		return done{Record: c.rec}, fmt.Errorf("step %s: %w", s.Token, err)
-	}
-	return finished(c.rec, found, found)
-}
-
-// finished turns a finished record into its outcome or its error.
-func finished(rec Record, replayed, found bool) (done, error) {
-	d := done{Record: rec, replayed: replayed, found: found}
-	switch rec.Status {
-	case Failed:
-		f := &FailedError{}
-		if rec.Failure != nil {
-			f.Code, f.Message = rec.Failure.Code, rec.Failure.Message
-		}
-		return d, fmt.Errorf("step %s: %w", rec.Token, f)
-	case Uncertain:
-		return d, fmt.Errorf("step %s: %w", rec.Token, ErrUncertain)
-	}
-	return d, nil
-}
-
-type wallClock struct{}
-
-func (wallClock) Now() time.Time { return time.Now() }
-
-func (wallClock) AfterFunc(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
+func (systemClock) AfterFunc(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
 
 func randomID() string {
 	var b [16]byte
@@ -164,9 +60,132 @@ func randomID() string {
 	return hex.EncodeToString(b[:])
 }
 
-func orDefault(d, def time.Duration) time.Duration {
-	if d == 0 {
-		return def
+// Guard runs steps once per token over one Store. It is safe for concurrent use.
+type Guard struct {
+	store Store
+	cfg   Config
+	cache *cache
+}
+
+// New returns a Guard over store. The error names the setting that cannot work.
+func New(store Store, cfg Config) (*Guard, error) {
+	if store == nil {
+		return nil, errors.New("guard: no store")
 	}
-	return d
+	setDefault(&cfg.Lease, 30*time.Second)
+	setDefault(&cfg.Margin, cfg.Lease/10)
+	setDefault(&cfg.Retention, 7*24*time.Hour)
+	setDefault(&cfg.MaxHistory, 10)
+	if cfg.Clock == nil {
+		cfg.Clock = systemClock{}
+	}
+	if cfg.NewID == nil {
+		cfg.NewID = randomID
+	}
+	cfg.Lease = cfg.Lease.Truncate(time.Millisecond) // the record's unit
+	switch {
+	case cfg.Lease < MinLease:
+		return nil, fmt.Errorf("guard: Lease is %v; set it to %v or more, or leave it zero for 30s", cfg.Lease, MinLease)
+	case cfg.Margin < 0 || cfg.Margin >= cfg.Lease/2:
+		return nil, fmt.Errorf("guard: Margin is %v; it must be between 0 and half of the lease of %v", cfg.Margin, cfg.Lease)
+	case cfg.Retention <= cfg.Lease:
+		return nil, fmt.Errorf("guard: Retention is %v; it must exceed the lease of %v, and every retry of the callers", cfg.Retention, cfg.Lease)
+	case cfg.MaxAttempts < 0 || cfg.MaxHistory < 0 || cfg.Cache < 0:
+		return nil, fmt.Errorf("guard: MaxAttempts %d, MaxHistory %d, Cache %d; none may be negative", cfg.MaxAttempts, cfg.MaxHistory, cfg.Cache)
+	}
+	return &Guard{store: store, cfg: cfg, cache: newCache(cfg.Cache)}, nil
+}
+
+func setDefault[T comparable](v *T, value T) {
+	var zero T
+	if *v == zero {
+		*v = value
+	}
+}
+
+// Request says which step is meant and by whom it is asked.
+type Request struct {
+	// Token names the step: 1 to 255 bytes of printable ASCII, not blank. Required.
+	Token string
+	// Fingerprint tells requests of one token apart: another one is refused with ErrMismatch. Empty: not compared.
+	Fingerprint string
+	// Input is kept in the record, as the first claimant gave it, for whoever takes up the work: at most 256 KiB, no secrets.
+	Input []byte
+	// Wait is how long to wait for an attempt in progress, to replay its outcome or to take over, before ErrInProgress.
+	// Default 0: not at all.
+	Wait time.Duration
+}
+
+// Get reads the record of a token: ErrNotFound where there is none, ErrNewerSchema beside what could be read of a newer one.
+func (g *Guard) Get(ctx context.Context, token string) (Snapshot, error) {
+	if err := checkToken(token); err != nil {
+		return Snapshot{}, err
+	}
+	snap, err := g.store.Get(ctx, token)
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("read the record of %q: %w", token, err)
+	}
+	if snap.Record.Schema > schema {
+		return snap, fmt.Errorf("read the record of %q: %w", token, ErrNewerSchema)
+	}
+	return snap, nil
+}
+
+const (
+	// MaxToken is the longest token, in bytes.
+	MaxToken = 255
+	maxInput = 256 << 10
+)
+
+func checkToken(token string) error {
+	switch {
+	case strings.Trim(token, " ") == "":
+		return fmt.Errorf("%w: it is empty or blank", ErrBadToken)
+	case len(token) > MaxToken:
+		return fmt.Errorf("%w: it has %d bytes, at most %d are allowed", ErrBadToken, len(token), MaxToken)
+	case strings.ContainsFunc(token, func(r rune) bool { return r < ' ' || r > '~' }):
+		return fmt.Errorf("%w: %q is not printable ASCII", ErrBadToken, token)
+	}
+	return nil
+}
+
+// admit refuses what must not even reach the store.
+func (g *Guard) admit(ctx context.Context, r Request) error {
+	if err := checkToken(r.Token); err != nil {
+		return err
+	}
+	if len(r.Input) > maxInput {
+		return fmt.Errorf("step %q: an input of %d bytes is too long to keep; %d are allowed", r.Token, len(r.Input), maxInput)
+	}
+	if err := holding(ctx); err != nil {
+		return fmt.Errorf("step %q: %w", r.Token, err)
+	}
+	return ctx.Err()
+}
+
+// now is the local time as a record holds it.
+func (g *Guard) now() time.Time { return g.cfg.Clock.Now().UTC().Truncate(time.Microsecond) }
+
+// sleep waits for d, or less if ctx ends first.
+func (g *Guard) sleep(ctx context.Context, d time.Duration) error {
+	return sleep(ctx, g.cfg.Clock, d)
+}
+
+func sleep(ctx context.Context, clock Clock, d time.Duration) error {
+	done := make(chan struct{})
+	stop := clock.AfterFunc(d, func() { close(done) })
+	select {
+	case <-done:
+		return ctx.Err()
+	case <-ctx.Done():
+		stop()
+		return ctx.Err()
+	}
+}
+
+// detach is a context for what must be said to the store even if the caller has gone. It ends after d on the guard's clock.
+func (g *Guard) detach(ctx context.Context, d time.Duration) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := g.cfg.Clock.AfterFunc(d, cancel)
+	return ctx, func() { stop(); cancel() }
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 )
 
 // Settlement is what an operator says of a step that no attempt can settle.
@@ -15,48 +14,44 @@ type Settlement struct {
 	Failure *Failure // of Failed
 	// Actor and Reason go into the record's history. Both are required.
 	Actor, Reason string
-	// Force settles even while an attempt's lease is alive; the attempt finds out at its next write.
+	// Force settles even while an attempt's lease is alive; that attempt finds out at its next write.
 	Force bool
 }
 
-// Settle writes down an operator's word, on the condition that the record still is what was judged: a live attempt is
-// ErrInProgress, a finished record is an error. The attempt that was at work becomes a zombie.
+// Settle writes an operator's word into the record, on the condition that it still is what was judged (else ErrConflict).
+// A live attempt is ErrInProgress unless Force is set. A completed step stays so: to do it again is another token. The
+// attempt that was at work no longer owns the step. Other processes' caches may answer as before for a minute.
 func (g *Guard) Settle(ctx context.Context, token string, s Settlement) (Record, error) {
-	if s.Actor == "" || s.Reason == "" {
+	switch {
+	case s.Actor == "" || s.Reason == "":
 		return Record{}, errors.New("settle: say who and why")
+	case s.Status != Completed && s.Status != Failed && s.Status != InProgress:
+		return Record{}, fmt.Errorf("settle: status %q; want %s, %s or %s", s.Status, Completed, Failed, InProgress)
 	}
 	snap, err := g.Get(ctx, token)
 	if err != nil {
-		return Record{}, fmt.Errorf("settle: %w", err)
+		return snap.Record, fmt.Errorf("settle: %w", err)
 	}
-	rec := snap.Record
-	v, left := decide(snap, Request{Token: token}, "")
+	old := snap.Record
+	v, left := decide(snap, "", "", g.cfg.Lease)
 	switch {
-	case v == newer:
-		return rec, fmt.Errorf("settle %s: %w", token, ErrNewerSchema)
-	case v == busy && !s.Force:
-		return rec, fmt.Errorf("settle %s: %w", token, &InProgressError{RetryAfter: max(left, time.Millisecond), AttemptID: rec.AttemptID, Fence: rec.Fence})
-	case rec.Status == Completed:
-		return rec, fmt.Errorf("settle %s: it is completed; do it again under a token of its own", token)
+	case v == wait && !s.Force:
+		return old, fmt.Errorf("settle %q: %w", token, &InProgressError{RetryAfter: left, AttemptID: old.AttemptID, Fence: old.Fence})
+	case old.Status == Completed:
+		return old, fmt.Errorf("settle %q: it is completed; do it again under a token of its own", token)
 	}
-	now := g.cfg.Clock.Now()
-	rec.Attempts = append(endLast(rec.Attempts, rec.AttemptID, "settled", now), AttemptEntry{
-		AttemptID: g.cfg.NewID(), Fence: rec.Fence + 1, ClaimedAt: now.UTC().Truncate(time.Microsecond), EndedAt: now.UTC().Truncate(time.Microsecond),
-		Ended: "settled", Note: fmt.Sprintf("%s as %s: %s", s.Actor, s.Status, s.Reason),
-	})
-	last := rec.Attempts[len(rec.Attempts)-1]
-	rec.AttemptID, rec.Fence = last.AttemptID, last.Fence // whoever was at work is not the owner any more
-	switch s.Status {
-	case Completed, Failed:
-		rec = rec.settled(s.Status, s.Outcome, s.Failure)
-	case InProgress:
-		rec = rec.settled(InProgress, nil, nil)
-	default:
-		return rec, fmt.Errorf("settle %s: status %q; want %s, %s or %s", token, s.Status, Completed, Failed, InProgress)
+	rec := g.record(Request{Token: token}, g.cfg.NewID(), &snap) // a name of its own, so that the attempt at work is not the owner
+	if s.Status == Failed && s.Failure == nil {
+		s.Failure = &Failure{Message: s.Reason}
 	}
-	rec = g.stamp(rec)
+	g.settle(&rec, s.Status, "settled", s.Outcome.bounded(), s.Failure)
+	rec.Attempts[len(rec.Attempts)-1].Note = clip(fmt.Sprintf("%s as %s: %s", s.Actor, s.Status, s.Reason))
+	defer g.cache.forget(token)
 	if _, err := g.store.Update(ctx, snap.Version, rec); err != nil {
-		return rec, fmt.Errorf("settle %s: %w", token, err)
+		now, readErr := g.store.Get(ctx, token)
+		if readErr != nil || now.Record.AttemptID != rec.AttemptID {
+			return rec, fmt.Errorf("settle %q: %w", token, errors.Join(err, readErr))
+		}
 	}
 	return rec, nil
 }

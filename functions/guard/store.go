@@ -38,4 +38,7 @@ var (
 	ErrExists   = errors.New("record exists")
 	ErrConflict = errors.New("record changed since it was read")
 	ErrNotFound = errors.New("no such record")
+	// ErrTooLarge: the record is more than the store can hold, and was not written. After an effect the outcome's body is
+	// left out, a tombstone; before it, nothing runs.
+	ErrTooLarge = errors.New("record is too large for the store")
 )

@@ -4,266 +4,183 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"cloud.google.com/go/firestore"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
-// Write puts the caller's blind writes and the step's marker into one Commit: both happen, or neither does, exactly once.
+// Write puts the caller's blind writes and the step's finished record into one Commit: both happen, or neither, exactly once.
 //
 // build adds the writes to the batch and returns the result to record. It may be called again, so it must do nothing else.
-// A fresh step is one call of Firestore, a duplicate two. A precondition of the caller's own writes that does not hold comes
-// back as the client's error, and nothing is recorded. Only Firestore can do this, so only a *Firestore is taken.
+// A fresh step is one call of Firestore, a duplicate two. If a precondition of the caller's own writes does not hold, the
+// client's error comes back and nothing is recorded; if build returns a Permanent error, that is recorded and no write
+// happens. Only Firestore can do this, hence the type; g must be a guard over f.
 func Write[T any](ctx context.Context, g *Guard, f *Firestore, r Request, build func(b *firestore.WriteBatch) (T, error)) (Result[T], error) {
-	m, err := newMarker(ctx, g, f, r)
-	if err != nil {
-		return Result[T]{}, err
-	}
-	for m.tries = 0; m.tries < maxClaims; m.tries++ {
-		batch := f.client.Batch() // see Firestore.Update for why this and not a transaction
-		value, err := build(batch)
-		var failed *FailedError
+	var value T
+	end, err := g.once(ctx, f, r, func(ctx context.Context, m *marker) error {
+		b := f.client.Batch()
+		v, err := build(b)
 		switch {
-		case errors.As(err, &failed):
-			batch = f.client.Batch() // the failure is recorded, the writes are not
+		case classify(err) == permanent:
+			m.failed(err)
+			b = f.client.Batch() // the failure is recorded, the writes are not
 		case err != nil:
-			return Result[T]{}, fmt.Errorf("write %s: %w", r.Token, err)
+			return stopped{err}
+		default:
+			value = v
+			m.completed(v)
 		}
-		rec := m.record(value, failed)
-		m.add(rec, batchWriter{batch})
-		err = notAppliedAgain(ctx, func() error { _, err := batch.Commit(ctx); return err })
-		if err == nil {
-			return markerResult(ctx, m, rec, value, false)
+		if err := m.add(batchWriter{b}); err != nil {
+			return stopped{err}
 		}
-		mine, rec, err := m.afterwards(ctx, err)
-		if err != nil {
-			return Result[T]{}, fmt.Errorf("write %s: %w", r.Token, err)
-		}
-		if rec.Status != InProgress {
-			return markerResult(ctx, m, rec, value, !mine)
-		}
-	}
-	return Result[T]{}, fmt.Errorf("write %s: the record kept changing: %w", r.Token, &InProgressError{RetryAfter: g.cfg.Lease})
+		_, err = f.commit(ctx, b)
+		return commitError(err)
+	})
+	return result(end, value, err)
 }
 
-// Tx runs fn in a transaction together with the step's marker: what fn reads and writes, and the marker, are one atomic
-// change, exactly once. The marker is read first, so that a duplicate replays instead of judging a changed world.
+// Tx runs fn in a transaction together with the step's finished record: what fn reads and writes, and the record, are one
+// atomic change, exactly once. The record is read first, so that a duplicate replays instead of judging a changed world.
 //
-// fn may run several times, when the transaction is retried: it must do nothing but read and write through tx. A fresh step
-// is three calls of Firestore and fn's own reads, a duplicate three. An error of fn rolls everything back; a Permanent one is
-// recorded afterwards and replayed.
+// fn may run several times, as the transaction is retried: it must do nothing but read and write through tx. A fresh step is
+// three calls of Firestore and fn's own reads, a duplicate three. An error of fn rolls everything back, and nothing is
+// recorded; a Permanent one is recorded afterwards.
 func Tx[T any](ctx context.Context, g *Guard, f *Firestore, r Request, fn func(ctx context.Context, tx *firestore.Transaction) (T, error)) (Result[T], error) {
-	m, err := newMarker(ctx, g, f, r)
-	if err != nil {
-		return Result[T]{}, err
-	}
-	for m.tries = 0; m.tries < maxClaims; m.tries++ {
-		var value T
-		var rec Record
-		var refused error // the transaction is rolled back: there is nothing to write
-		replayed := false
-		err := f.client.RunTransaction(ctx, func(ctx context.Context, tx *firestore.Transaction) (err error) {
-			replayed, refused = false, nil
-			if rec, replayed, refused = m.read(ctx, tx); replayed || refused != nil {
-				return refused
-			}
-			if value, err = fn(ctx, tx); err != nil {
-				refused = err
+	var value T
+	end, err := g.once(ctx, f, r, func(ctx context.Context, m *marker) error {
+		var own error
+		err := f.transaction(ctx, func(ctx context.Context, tx *firestore.Transaction) error {
+			own = nil
+			if err := m.read(ctx, tx); err != nil {
 				return err
 			}
-			rec = m.record(value, nil)
-			m.add(rec, txWriter{tx})
-			return m.err
-		})
-		var failed *FailedError
-		switch {
-		case err == nil:
-			return markerResult(ctx, m, rec, value, replayed)
-		case refused != nil && errors.As(refused, &failed):
-			return recordFailure[T](ctx, m, refused, failed)
-		case refused != nil:
-			if again, err := m.patience(ctx, refused); !again {
-				return Result[T]{}, fmt.Errorf("transaction %s: %w", r.Token, err)
-			}
-		default:
-			mine, rec, err := m.afterwards(ctx, err)
+			v, err := fn(ctx, tx)
 			if err != nil {
-				return Result[T]{}, fmt.Errorf("transaction %s: %w", r.Token, err)
+				own = err
+				return err
 			}
-			if rec.Status != InProgress {
-				return markerResult(ctx, m, rec, value, !mine)
-			}
+			value = v
+			m.completed(v)
+			return m.add(txWriter{tx})
+		})
+		switch {
+		case err != nil && classify(own) == permanent:
+			m.failed(own) // everything was rolled back; an outcome that came first stands
+			_, err := f.put(ctx, m.over(), m.rec)
+			return err
+		case err != nil && own != nil:
+			return stopped{own}
 		}
-	}
-	return Result[T]{}, fmt.Errorf("transaction %s: the record kept changing: %w", r.Token, &InProgressError{RetryAfter: g.cfg.Lease})
+		return commitError(err)
+	})
+	return result(end, value, err)
 }
 
-// marker is a claim that is finished in the commit that makes it.
+// transaction is RunTransaction, but a panic of fn rolls back before it goes on, so that its locks do not linger.
+func (f *Firestore) transaction(ctx context.Context, fn func(context.Context, *firestore.Transaction) error) error {
+	var panicked any
+	err := f.client.RunTransaction(ctx, func(ctx context.Context, tx *firestore.Transaction) (err error) {
+		defer func() {
+			if panicked = recover(); panicked != nil {
+				err = errors.New("panic in the transaction")
+			}
+		}()
+		return fn(ctx, tx)
+	})
+	if panicked != nil {
+		panic(panicked)
+	}
+	return err
+}
+
+// marker is the record of a step that claims and finishes in one commit.
 type marker struct {
-	*claim
+	bid
 	f     *Firestore
-	prior *Snapshot // a claim of Do under the same token that was released or ran out; nil: no record
-	err   error     // of adding the marker to a transaction
+	rec   Record
+	cause error // of a failed one
 }
 
-func newMarker(ctx context.Context, g *Guard, f *Firestore, r Request) (*marker, error) {
-	if err := r.check(); err != nil {
-		return nil, err
+// over is the version to write over; nil: none.
+func (m *marker) over() *Version {
+	if m.prev == nil {
+		return nil
 	}
-	if err := lostAbove(ctx); err != nil {
-		return nil, fmt.Errorf("step %s: %w", r.Token, err) // a zombie starts nothing new (B21)
-	}
-	c := &claim{g: g, began: g.cfg.Clock.Now(), id: g.cfg.NewID(), request: r}
-	c.waitUntil = c.began.Add(r.Wait)
-	return &marker{claim: c, f: f}, nil
+	return &m.prev.Version
 }
 
-// record is the finished record, over the prior one if there is one.
-func (m *marker) record(value any, failed *FailedError) Record {
-	base := Record{Fingerprint: m.request.Fingerprint, Input: m.request.Input}
-	if m.prior != nil {
-		base = m.prior.Record
-		base.Attempts = endLast(base.Attempts, base.AttemptID, "taken_over", m.g.cfg.Clock.Now())
-	}
-	rec := m.newRecord(base)
-	if failed != nil {
-		return m.settled(Failed, nil, &Failure{Code: failed.Code, Message: failed.Message})(rec)
-	}
-	return m.settled(Completed, encode(value), nil)(rec)
+func (m *marker) completed(v any) {
+	m.rec, m.cause = m.g.record(m.req, m.id, m.prev), nil
+	m.g.settle(&m.rec, Completed, "completed", encode(v).bounded(), nil)
 }
 
-// add puts the record into a commit, on the condition that what was read, or nothing, is still there.
-func (m *marker) add(rec Record, w writer) {
-	doc := toDocument(rec)
-	m.err = nil
-	keep := func(err error) { m.err = errors.Join(m.err, err) }
-	m.f.spill(rec.Token, &doc, func(ref *firestore.DocumentRef, p partDocument) { keep(w.set(ref, p)) })
-	if m.prior == nil {
-		keep(w.create(m.f.Doc(rec.Token), doc))
-		return
-	}
-	at, err := m.prior.Version.time()
-	keep(err)
-	keep(w.update(m.f.Doc(rec.Token), doc.updates(), firestore.LastUpdateTime(at)))
+func (m *marker) failed(err error) {
+	m.rec, m.cause = m.g.record(m.req, m.id, m.prev), err
+	m.g.settle(&m.rec, Failed, "failed", nil, failureOf(err))
 }
 
-// afterwards reads the record after a commit that failed. It returns a finished record and whether this attempt wrote it, or
-// an in-progress one: try again. A commit whose answer was lost is told from a refused one by the attempt id.
-func (m *marker) afterwards(ctx context.Context, cause error) (mine bool, rec Record, err error) {
-	switch status.Code(cause) {
-	case codes.InvalidArgument, codes.PermissionDenied, codes.Unauthenticated, codes.OutOfRange, codes.Unimplemented:
-		return false, Record{}, cause // certainly not applied, and never will be
-	}
-	if ctx.Err() != nil {
-		return false, Record{}, cause
-	}
-	refused := errors.Is(storeError(cause), ErrExists) || errors.Is(storeError(cause), ErrConflict)
-	snap, err := m.f.Get(ctx, m.request.Token)
+func (m *marker) add(w writer) error { return m.f.add(w, m.over(), m.rec) }
+
+// read reads the record in a transaction. errSeen: it stands against this call.
+func (m *marker) read(ctx context.Context, tx *firestore.Transaction) error {
+	doc, err := tx.Get(m.f.Doc(m.req.Token))
+	snap, err := m.f.snapshot(ctx, m.req.Token, doc, err)
 	switch {
-	case errors.Is(err, ErrNotFound) && refused:
-		return false, Record{}, cause // the marker is not there, so it was the caller's own precondition
 	case errors.Is(err, ErrNotFound):
-		m.prior = nil
-		return false, Record{Status: InProgress}, nil
+		m.prev = nil
+		return nil
 	case err != nil:
-		return false, Record{}, errors.Join(cause, err)
-	case snap.Record.AttemptID == m.id:
-		return true, snap.Record, nil
-	case refused && m.prior != nil && m.prior.Version == snap.Version:
-		return false, Record{}, cause // the marker's condition held: again the caller's own
+		return err
 	}
-	_, err = m.consider(ctx, snap)
-	if err != nil {
-		again, err := m.patience(ctx, err)
-		if !again {
-			return false, Record{}, err
-		}
+	if v, _ := decide(snap, m.id, m.req.Fingerprint, m.g.cfg.Lease); v != takeOver {
+		m.seen = &snap
+		return errSeen
 	}
-	return false, snap.Record, nil
+	m.prev = &snap
+	return nil
 }
 
-// consider judges the record that is there. Finished: replayed is true. An error refuses. Else the record may be taken over.
-func (m *marker) consider(ctx context.Context, snap Snapshot) (replayed bool, err error) {
-	switch v, left := decide(snap, m.request, m.id); v {
-	case replay:
-		return true, nil
-	case mismatch:
-		return false, ErrMismatch
-	case newer:
-		return false, fmt.Errorf("%w: version %d, status %q", ErrNewerSchema, snap.Record.Schema, snap.Record.Status)
-	case busy:
-		if left <= 0 {
-			left = m.g.cfg.Lease
-		}
-		return false, &InProgressError{RetryAfter: max(left, time.Millisecond), AttemptID: snap.Record.AttemptID, Fence: snap.Record.Fence}
+var errSeen = errors.New("a record stands against the transaction")
+
+// commitError tells what will never succeed, and was not applied, from what a read of the record must settle.
+func commitError(err error) error {
+	switch status.Code(err) {
+	case codes.InvalidArgument, codes.PermissionDenied, codes.Unauthenticated, codes.OutOfRange, codes.Unimplemented:
+		return stopped{err}
 	}
-	m.prior = &snap
-	return false, nil
+	return storeError(err)
 }
 
-// read reads the marker in a transaction. A record is replayed, refuses, or becomes the prior one.
-func (m *marker) read(ctx context.Context, tx *firestore.Transaction) (rec Record, replayed bool, err error) {
-	doc, err := tx.Get(m.f.Doc(m.request.Token))
-	if status.Code(err) == codes.NotFound {
-		m.prior = nil
-		return Record{}, false, nil
+// once is the common way of Write and Tx: try finishes the record in its own commit. What it failed with is settled by the
+// record: finished by this very call, replayed, refused, or free to be tried again.
+func (g *Guard) once(ctx context.Context, f *Firestore, r Request, try func(ctx context.Context, m *marker) error) (ending, error) {
+	ctx = g.began(ctx)
+	if err := g.admit(ctx, r); err != nil {
+		return ending{}, err
 	}
-	if err != nil {
-		return Record{}, false, err
+	if end, err, ok := g.cached(ctx, r); ok {
+		return end, err
 	}
-	snap, err := m.f.snapshot(ctx, m.request.Token, doc)
-	if err != nil {
-		return Record{}, false, err
+	m := &marker{f: f, bid: bid{g: g, store: f, req: r, id: g.cfg.NewID(), own: true}}
+	m.put = func(ctx context.Context) error { m.seen = nil; return try(ctx, m) }
+	v, snap, _, err := m.run(ctx)
+	switch {
+	case err != nil:
+		return ending{}, fmt.Errorf("step %q: %w", r.Token, err)
+	case v != mine:
+		return g.refuse(ctx, v, snap)
+	case snap.Version != "": // the answer was lost
+		m.rec = snap.Record
 	}
-	replayed, err = m.consider(ctx, snap)
-	return snap.Record, replayed, err
-}
-
-// patience waits for another attempt where the caller asked for it.
-func (m *marker) patience(ctx context.Context, err error) (again bool, _ error) {
-	var b *InProgressError
-	if !errors.As(err, &b) {
-		if errors.Is(err, ErrMismatch) {
-			m.g.observe(ctx, Refused, Record{Token: m.request.Token}, m.began, err)
-		}
-		return false, err
+	g.cache.put(m.rec, g.cfg.Clock.Now())
+	if m.rec.Status == Failed {
+		failed := m.rec.Failure.failed(m.cause)
+		g.observe(ctx, Finished, &m.rec, failed)
+		return endingOf(&m.rec), fmt.Errorf("step %q: %w", r.Token, failed)
 	}
-	again, err = m.wait(ctx, Record{Token: m.request.Token, AttemptID: b.AttemptID, Fence: b.Fence}, b.RetryAfter)
-	return again && err == nil, err
-}
-
-// markerResult turns a finished record into the caller's result.
-func markerResult[T any](ctx context.Context, m *marker, rec Record, value T, replayed bool) (Result[T], error) {
-	kind := Finished
-	if replayed {
-		kind = Replayed
-	}
-	m.g.observe(ctx, kind, rec, m.began, nil)
-	d, err := finished(rec, replayed, false)
-	if err != nil {
-		return Result[T]{Replayed: replayed, Fence: rec.Fence, AttemptID: rec.AttemptID}, err
-	}
-	return decode(d, value)
-}
-
-// recordFailure writes down a failure for good, after the transaction that found it was rolled back. Somebody else's record
-// that came first stands, and the caller still gets its own failure: nothing of it was written.
-func recordFailure[T any](ctx context.Context, m *marker, cause error, failed *FailedError) (Result[T], error) {
-	var zero T
-	rec := m.record(zero, failed)
-	var err error
-	if m.prior == nil {
-		_, err = m.f.Create(ctx, rec)
-	} else {
-		_, err = m.f.Update(ctx, m.prior.Version, rec)
-	}
-	if err != nil {
-		return Result[T]{}, fmt.Errorf("transaction %s: %w", m.request.Token, errors.Join(cause, fmt.Errorf("record the failure: %w", err)))
-	}
-	m.g.observe(ctx, Finished, rec, m.began, cause)
-	return Result[T]{Fence: rec.Fence, AttemptID: rec.AttemptID}, fmt.Errorf("transaction %s: %w", m.request.Token, cause)
+	g.observe(ctx, Finished, &m.rec, nil)
+	return endingOf(&m.rec), nil
 }
 
 // writer is a batch or a transaction: two ways of the client to spell one commit.
