@@ -198,7 +198,7 @@ func (g *Guard) refuse(ctx context.Context, v verdict, s Snapshot) (ending, erro
 
 // abandon gives up a claim whose making was cut off by the caller's going, so that the next delivery need not wait for it.
 func (g *Guard) abandon(ctx context.Context, token, id string) {
-	ctx, cancel := g.detach(ctx, g.cfg.Lease)
+	ctx, cancel := g.detach(ctx, g.cfg.Lease/3)
 	defer cancel()
 	snap, err := g.store.Get(ctx, token)
 	if err != nil || snap.Record.AttemptID != id || snap.Record.Status != InProgress {

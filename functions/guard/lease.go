@@ -234,6 +234,7 @@ func (c *claim) settle(ctx context.Context, status Status, how string, o *Outcom
 		g.observe(ctx, Unrecorded, &rec, err)
 		return err
 	}
+	c.rec = rec
 	g.cache.put(rec, g.cfg.Clock.Now())
 	return nil
 }

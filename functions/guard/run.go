@@ -60,9 +60,13 @@ func (w *work) effect(ctx context.Context) (*Outcome, error) {
 	}
 	w.sent = true
 	if max > 0 && a.Fence > int64(max) {
-		return nil, &FailedError{Code: CodeMaxAttempts, Message: fmt.Sprintf("%d attempts ended without an outcome", max)}
+		return nil, w.exhausted().failed(nil)
 	}
 	return w.s.do(ctx, a)
+}
+
+func (w *work) exhausted() *Failure {
+	return &Failure{Code: CodeMaxAttempts, Message: fmt.Sprintf("%d attempts ended without an outcome", w.g.cfg.MaxAttempts)}
 }
 
 // CodeMaxAttempts is the code of the FailedError of a step that used up Config.MaxAttempts.
@@ -93,7 +97,7 @@ func (w *work) conclude(ctx context.Context, o *Outcome, err error) (ending, err
 		return end, w.doubt(ctx, err)
 	case last && (kind == notApplied || w.s.find == nil):
 		// With a Find, another attempt asks it first, since this one may have been made.
-		return end, w.fail(ctx, &Failure{Code: CodeMaxAttempts, Message: clip(err.Error())}, err)
+		return end, w.fail(ctx, w.exhausted(), err)
 	}
 	return end, w.release(ctx, err)
 }
@@ -121,7 +125,9 @@ func (w *work) fail(ctx context.Context, f *Failure, cause error) error {
 }
 
 func (w *work) doubt(ctx context.Context, cause error) error {
-	err := w.c.settle(ctx, Uncertain, "uncertain", nil, failureOf(cause))
+	// Not the error's own text: it was not written to be stored, and may hold a secret.
+	f := &Failure{Message: "the effect returned an error after it may have happened"}
+	err := w.c.settle(ctx, Uncertain, "uncertain", nil, f)
 	if errors.Is(err, ErrLost) {
 		return fmt.Errorf("step %q: %w: %w", w.c.attempt.Token, err, cause)
 	}
