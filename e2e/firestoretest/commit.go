@@ -212,20 +212,17 @@ func (p *pending) check(pre *pb.Precondition, deletes bool) error {
 	return nil
 }
 
-// replace gives the document new fields. When they are what it has, it stays the version it is: a write that changes nothing
-// keeps the update time.
+// replace gives the document new fields. When they are what it had before the commit, it stays the version it is: a write that
+// changes nothing keeps the update time.
 func (p *pending) replace(fields map[string]*pb.Value) {
-	if p.after != nil && sameFields(p.after.Fields, fields) {
-		return
-	}
 	next := &pb.Document{Name: p.name, Fields: fields}
 	if p.after != nil {
-		next.CreateTime = p.after.CreateTime
+		next.CreateTime = p.after.CreateTime // nil when the commit itself created it
+	}
+	if p.before != nil && next.CreateTime != nil && sameFields(p.before.Fields, fields) {
+		next = p.before
 	}
 	p.after = next
-	if p.before != nil && sameFields(p.before.Fields, fields) && next.CreateTime != nil {
-		p.after = p.before // changed and changed back
-	}
 }
 
 func sameFields(a, b map[string]*pb.Value) bool {

@@ -144,6 +144,21 @@ func TestReadTime(t *testing.T) {
 	wantStatus(t, err, codes.InvalidArgument, "future")
 }
 
+// Of a document that changes often only the newest versions can be read.
+func TestFewVersions(t *testing.T) {
+	t.Parallel()
+	_, c := start(t, Config{Versions: 3})
+	var times []time.Time
+	for i := range 5 {
+		times = append(times, set(t, c.Doc("c/a"), map[string]any{"v": i}).UpdateTime)
+	}
+	if v := must[*firestore.DocumentSnapshot](t)(c.Doc("c/a").WithReadOptions(firestore.ReadTime(times[2])).Get(t.Context())).Data()["v"]; v != int64(2) {
+		t.Errorf("read v=%v, want 2", v)
+	}
+	_, err := c.Doc("c/a").WithReadOptions(firestore.ReadTime(times[1])).Get(t.Context())
+	wantStatus(t, err, codes.FailedPrecondition, "too old")
+}
+
 // Times come from one clock: they rise strictly from commit to commit though the clock stands still or goes back.
 func TestStampsRise(t *testing.T) {
 	t.Parallel()

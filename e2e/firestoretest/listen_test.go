@@ -123,7 +123,9 @@ func TestListenResetsOldTokens(t *testing.T) {
 	set(t, c.Doc("c/a"), map[string]any{"v": 1})
 	token := s.store.clock.read().token()
 	s.Advance(2 * time.Hour)
-	stream, err := raw(t, s).Listen(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	stream, err := raw(t, s).Listen(ctx)
 	ok(t, err)
 	target := &pb.Target{TargetId: 7, ResumeType: &pb.Target_ResumeToken{ResumeToken: token}, TargetType: &pb.Target_Documents{
 		Documents: &pb.Target_DocumentsTarget{Documents: []string{docRoot + "c/a"}},

@@ -92,6 +92,34 @@ func TestPessimisticWriterGoesOn(t *testing.T) {
 	ok(t, <-done)
 }
 
+// A read of a transaction lines up behind a commit that waits, so that ever new readers do not starve it.
+func TestReadersLineUp(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t, Config{LockWait: time.Minute})
+	c := raw(t, s)
+	ok(t, commitIn(t, c, nil, setWrite("c/a", 1)))
+	first, second := begin(t, c, nil), begin(t, c, nil)
+	must[*pb.Document](t)(readIn(t, c, first, "c/a"))
+	written := make(chan error, 1)
+	go func() { written <- commitIn(t, c, nil, setWrite("c/a", 2)) }()
+	waitUntil(t, func() bool { return s.waiting() == 1 })
+	read := make(chan int64, 1)
+	go func() {
+		d, _ := readIn(t, c, second, "c/a")
+		read <- d.GetFields()["n"].GetIntegerValue()
+	}()
+	waitUntil(t, func() bool {
+		s.store.mu.RLock()
+		defer s.store.mu.RUnlock()
+		return len(read) > 0 || len(s.store.locks.txns[string(second)].waitsFor) > 0
+	})
+	ok(t, commitIn(t, c, first))
+	ok(t, <-written)
+	if n := <-read; n != 2 {
+		t.Errorf("the reader behind the writer read n=%d, want the writer's 2", n)
+	}
+}
+
 // waiting is the number of commits that wait for a lock.
 func (s *Server) waiting() int {
 	s.store.mu.RLock()
@@ -131,8 +159,8 @@ func TestDeadlock(t *testing.T) {
 	ok(t, commitIn(t, c, older, setWrite("c/a", 3)))
 	wantStatus(t, <-done, codes.Aborted, contention)
 
+	third := begin(t, c, nil) // began before the retry, and is younger than its first attempt
 	retry := begin(t, c, &pb.TransactionOptions{Mode: &pb.TransactionOptions_ReadWrite_{ReadWrite: &pb.TransactionOptions_ReadWrite{RetryTransaction: younger}}})
-	third := begin(t, c, nil)
 	for _, tx := range [][]byte{retry, third} {
 		must[*pb.Document](t)(readIn(t, c, tx, "c/a"))
 	}
