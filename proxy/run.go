@@ -53,8 +53,8 @@ func (s *Server) findAll(ctx context.Context, t target, c call) (hits []started,
 		return nil, settled, fmt.Errorf("read when the run was accepted: %w", err)
 	}
 	for _, a := range snap.Record.Attempts {
-		if a.Ended == "settled" && a.ClaimedAt.After(settled) && a.ClaimedAt.Equal(a.EndedAt) {
-			settled = a.ClaimedAt
+		if a.Ended == "settled" && a.EndedAt.After(settled) {
+			settled = a.EndedAt
 		}
 	}
 	var in input
