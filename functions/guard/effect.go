@@ -113,7 +113,12 @@ func result[T any](end ending, fresh T, err error) (Result[T], error) {
 }
 
 // encode never fails: the effect has happened, and that it has must be recorded whatever it returned.
-func encode(v any) *Outcome {
+func encode(v any) (o *Outcome) {
+	defer func() {
+		if recover() != nil { // in a MarshalJSON of the result's
+			o = &Outcome{Tombstone: true}
+		}
+	}()
 	body, err := json.Marshal(v)
 	if err != nil {
 		return &Outcome{Tombstone: true}
