@@ -26,6 +26,7 @@ type Config struct {
 	Auth TokenSource
 	// Engine is what every execution gets besides its own clock, environment, id and log. Its Env stands below the deployment's.
 	// A nil Callbacks is the server's own registry, and Endpoints has this server as "workflowexecutions" unless it has another.
+	// Its Log and OnStep are called by all executions at once.
 	Engine engine.Config
 	// Runner runs the executions. Default: the engine.
 	Runner Runner

@@ -10,7 +10,8 @@
 //   - Nothing expires. Quotas on requests are not counted: plan a Refuse with RESOURCE_EXHAUSTED. The quota on concurrent
 //     executions, Config.MaxRunning, is the server's, not a region's and project's.
 //   - List is consistent unless Config.ListLag makes it late; the service promises nothing. The filter's syntax for labels is not
-//     documented firmly: every spelling that is plausible is taken, see Filter. Config.RejectLabelFilter imitates a service that knows none.
+//     documented firmly, so every spelling that is plausible is taken: labels.k="v", labels."k":"v", labels.k:*, label.k="v", label:"k=v",
+//     labels:k. Config.RejectLabelFilter imitates a service that knows none.
 //   - A page token is a position, bound to the request's other fields; executions that start between two pages move the rest on.
 //   - An execution is CANCELLED as soon as Cancel was answered; a second Cancel, or one of an ended execution, is FAILED_PRECONDITION.
 //   - Step entries carry no variables, and none are kept when the Runner is the test's own. executionHistoryLevel is kept and shown only.

@@ -110,33 +110,35 @@ func boolField[T any](get func(T) bool) field[T] {
 // pair as the value labels:"k=v", labels:"k:v", or labels:k (is there). The field may be called label, too.
 func labelField[T any](get func(T) map[string]string) field[T] {
 	return func(r restriction) (func(T) bool, error) {
-		key, value, op, present := "", r.value, r.op, r.star
+		key, value, present := "", r.value, r.op == ":" && r.star
 		switch {
 		case len(r.path) == 2:
 			key = r.path[1]
-		case len(r.path) > 2 || r.star:
-			return nil, invalid("filter", "%s: want labels.KEY", strings.Join(r.path, "."))
-		case op == "=" || op == ":":
-			op = "="
-			i := strings.IndexAny(value, ":=")
-			if present = i < 0; present {
-				key, op = value, ":"
-				break
-			}
-			key, value = value[:i], strings.Trim(value[i+1:], `"`)
-			key = strings.Trim(key, `"`)
+		case len(r.path) == 1 && !r.star && (r.op == "=" || r.op == ":"):
+			key, value, present = pairOf(r.value)
+		default:
+			return nil, invalid("filter", "%s %s: want labels.KEY = VALUE", strings.Join(r.path, "."), r.op)
 		}
 		switch {
-		case present && op == ":":
+		case present:
 			return func(x T) bool { _, ok := get(x)[key]; return ok }, nil
-		case op == "=" || op == ":" || op == "!=":
+		case r.op == "=" || r.op == ":" || r.op == "!=":
 			return func(x T) bool {
 				have, ok := get(x)[key]
-				return (ok && have == value) == (op != "!=")
+				return (ok && have == value) == (r.op != "!=")
 			}, nil
 		}
 		return nil, wrongOp(r)
 	}
+}
+
+// pairOf splits k=v or k:v; alone is a key without a value.
+func pairOf(text string) (key, value string, alone bool) {
+	i := strings.IndexAny(text, ":=")
+	if i < 0 {
+		return text, "", true
+	}
+	return text[:i], text[i+1:], false
 }
 
 // noLabelField imitates a service that cannot filter by labels.

@@ -2,6 +2,7 @@ package workflowstest
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	pb "cloud.google.com/go/workflows/executions/apiv1/executionspb"
@@ -21,7 +22,7 @@ func restExecution(v view) (json.RawMessage, error) {
 		return nil, err
 	}
 	if v.full {
-		fields["createTime"] = v.created.UTC().Format(time.RFC3339Nano)
+		fields["createTime"] = stampOf(v.created)
 		if v.rest.NoBacklog {
 			fields["disableConcurrencyQuotaOverflowBuffering"] = true
 		}
@@ -30,6 +31,15 @@ func restExecution(v view) (json.RawMessage, error) {
 		}
 	}
 	return json.Marshal(fields)
+}
+
+// stampOf is a time as protojson has it: with no, three, six or nine digits behind the second.
+func stampOf(t time.Time) string {
+	text := t.UTC().Format("2006-01-02T15:04:05.000000000")
+	for strings.HasSuffix(text, "000") {
+		text = text[:len(text)-3]
+	}
+	return strings.TrimSuffix(text, ".") + "Z"
 }
 
 // answerExecution is restExecution for the end of a handler.

@@ -23,33 +23,45 @@ func (s *Server) entriesOf(execution string) ([]*rest.StepEntry, error) {
 		return nil, err
 	}
 	steps := e.ran.entries()
-	byID := map[int64]*rest.StepEntry{}
 	out := make([]*rest.StepEntry, len(steps))
 	for i, step := range steps {
 		out[i] = restStep(execution, step)
-		byID[step.EntryID] = out[i]
 	}
-	for _, step := range out {
-		at := step.NavigationInfo
-		if parent := byID[at.Parent]; parent != nil {
-			parent.NavigationInfo.Children = append(parent.NavigationInfo.Children, step.EntryId)
-			if step.StepType == string(engine.StepForIteration) && parent.StepType == string(engine.StepParallelFor) {
-				step.StepEntryMetadata.ProgressType = "PROGRESS_TYPE_PARALLEL_FOR"
-			}
-		}
-		if previous := byID[at.Previous]; previous != nil {
-			previous.NavigationInfo.Next = step.EntryId
-		}
-	}
+	navigate(out)
 	return out, nil
+}
+
+// navigate links each entry with its children, and with its neighbours: those with the same parent on the same thread.
+func navigate(entries []*rest.StepEntry) {
+	type row struct {
+		parent int64
+		thread string
+	}
+	byID, last := map[int64]*rest.StepEntry{}, map[row]*rest.StepEntry{}
+	for _, e := range entries {
+		byID[e.EntryId] = e
+		at := row{e.NavigationInfo.Parent, e.StepEntryMetadata.ThreadId}
+		if before := last[at]; before != nil {
+			before.NavigationInfo.Next, e.NavigationInfo.Previous = e.EntryId, before.EntryId
+		}
+		last[at] = e
+		parent := byID[at.parent]
+		if parent == nil {
+			continue
+		}
+		parent.NavigationInfo.Children = append(parent.NavigationInfo.Children, e.EntryId)
+		if e.StepType == string(engine.StepForIteration) && parent.StepType == string(engine.StepParallelFor) {
+			e.StepEntryMetadata.ProgressType = "PROGRESS_TYPE_PARALLEL_FOR"
+		}
+	}
 }
 
 func restStep(execution string, s engine.StepEntry) *rest.StepEntry {
 	out := &rest.StepEntry{
 		Name: fmt.Sprintf("%s/stepEntries/%d", execution, s.EntryID), EntryId: s.EntryID, Routine: s.Routine, Step: s.Step,
 		StepType: string(s.StepType), State: string(s.State),
-		CreateTime: s.CreateTime.UTC().Format(time.RFC3339Nano), UpdateTime: s.UpdateTime.UTC().Format(time.RFC3339Nano),
-		NavigationInfo:    &rest.NavigationInfo{Parent: s.Parent, Previous: s.Previous},
+		CreateTime: stampOf(s.CreateTime), UpdateTime: stampOf(s.UpdateTime),
+		NavigationInfo:    &rest.NavigationInfo{Parent: s.Parent},
 		StepEntryMetadata: &rest.StepEntryMetadata{ThreadId: s.ThreadID, ProgressNumber: s.Iteration, ExpectedIteration: s.Iterations},
 	}
 	if s.Exception != nil {
