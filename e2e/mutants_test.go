@@ -33,7 +33,7 @@ var (
 var mutants = []mutant{
 	{
 		name: "the attempt check: a claim, a renewal or an end is written over whatever is there", vital: true,
-		file: "functions/guard/firestore.go", old: "	return w.update(f.Doc(rec.Token), doc.updates(), firestore.LastUpdateTime(at))", new: "	_ = at\n	return w.update(f.Doc(rec.Token), doc.updates(), firestore.Exists)",
+		file: "functions/guard/firestore.go", old: "	return w.update(f.Doc(rec.Token), doc.updates(), firestore.LastUpdateTime(at))", new: "	_ = at\n	return w.set(f.Doc(rec.Token), doc)",
 		tests: inDemo,
 	}, {
 		name: "create first: a claim is written without asking for absence",

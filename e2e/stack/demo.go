@@ -162,7 +162,7 @@ func (d *demo) leaseRunsOut(ctx context.Context) error {
 func (d *demo) takeOverAtOnce(ctx context.Context) error {
 	// Slow the two down in step, so that they really meet at the record and at the list of executions.
 	d.Store.Faults().Add(fault.Rule{Method: "/Commit", N: 1, Times: 4, Kind: fault.Delay, Delay: 100 * time.Millisecond})
-	d.ExecutionFaults.Add(fault.Rule{Method: "ListExecutions", N: 1, Times: 2, Kind: fault.Delay, After: true, Delay: 200 * time.Millisecond})
+	d.ExecutionFaults.Add(fault.Rule{Method: "ListExecutions", N: 1, Times: 4, Kind: fault.Delay, After: true, Delay: 200 * time.Millisecond})
 	d.ExecutionFaults.Add(fault.Rule{Method: "CreateExecution", N: 1, Times: 1, Kind: fault.Lose})
 	d.FunctionFaults.Add(fault.Rule{Method: "POST /charge", N: 1, Times: 1, Kind: fault.Lose})
 	var wg sync.WaitGroup
