@@ -3,6 +3,7 @@ package expr
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -52,13 +53,14 @@ func compile(n Node) evalFunc {
 // compileName resolves a variable and the members after it; where there is no such variable, the whole is a function's name.
 func compileName(name string, members []string) evalFunc {
 	full := strings.Join(append([]string{name}, members...), ".")
+	unknown := &Error{"KeyError", fmt.Sprintf("variable '%s' has no value", name)}
 	return func(_ context.Context, env Env) (any, error) {
 		v, ok := env.Lookup(name)
 		if !ok {
 			if f, ok := env.Func(full); ok {
 				return f, nil
 			}
-			return nil, &Error{"KeyError", fmt.Sprintf("variable '%s' has no value", name)}
+			return nil, unknown
 		}
 		for _, m := range members {
 			var err error
@@ -70,18 +72,32 @@ func compileName(name string, members []string) evalFunc {
 	}
 }
 
+// compileMember takes all members in a row at once.
 func compileMember(n *Member) evalFunc {
-	if path, ok := Path(n); ok {
-		words := strings.Split(path, ".")
-		return compileName(words[0], words[1:])
-	}
-	x := compile(n.X)
-	return func(ctx context.Context, env Env) (any, error) {
-		v, err := x(ctx, env)
-		if err != nil {
-			return nil, err
+	var x Node = n
+	var members []string
+	for {
+		m, ok := x.(*Member)
+		if !ok {
+			break
 		}
-		return member(v, n.Name)
+		members = append(members, m.Name)
+		x = m.X
+	}
+	slices.Reverse(members)
+	if id, ok := x.(*Ident); ok {
+		return compileName(id.Name, members)
+	}
+	of := compile(x)
+	return func(ctx context.Context, env Env) (any, error) {
+		v, err := of(ctx, env)
+		for _, m := range members {
+			if err != nil {
+				break
+			}
+			v, err = member(v, m)
+		}
+		return v, err
 	}
 }
 

@@ -18,7 +18,8 @@ func (e *Expr) Root() Node { return e.root }
 // Env resolves what an expression names.
 //
 // Values are nil, bool, int64, float64, string, []byte, []any and map[string]any, and whatever else Lookup
-// returns for a name that is no plain value (a function by name, as in `predicate: ${retry.always}`).
+// returns for a name that is no plain value (a function by name, as in `predicate: ${retry.always}`), which == must be able
+// to compare.
 type Env interface {
 	// Lookup returns the value of a variable, or false where there is none. It is asked with a single identifier.
 	Lookup(name string) (any, bool)

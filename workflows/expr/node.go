@@ -1,62 +1,67 @@
 package expr
 
-// Node is one part of an expression. Offset is where it begins, in bytes from the start of the source.
+// Node is one part of an expression. Offset and End bound it in the source, in bytes: source[Offset():End()] is the part as
+// written, without parentheses around it. In a tree that was not parsed, both are 0.
 type Node interface {
 	Offset() int
+	End() int
 }
 
-type at int
+type span struct{ off, end int }
 
 // Offset implements Node.
-func (a at) Offset() int { return int(a) }
+func (s span) Offset() int { return s.off }
+
+// End implements Node.
+func (s span) End() int { return s.end }
 
 type (
-	// Literal is null, a boolean, a number or a string.
+	// Literal is null, a boolean, a number or a string; Value is nil, bool, int64, float64 or string.
 	Literal struct {
-		at
+		span
 		Value any
 	}
 	// Ident is a name: a variable, or the first word of a function's.
 	Ident struct {
-		at
+		span
 		Name string
 	}
 	// ListLit is [a, b].
 	ListLit struct {
-		at
+		span
 		Elems []Node
 	}
 	// MapLit is {"k": v}. Keys are expressions.
 	MapLit struct {
-		at
+		span
 		Keys, Values []Node
 	}
 	// Member is x.name.
 	Member struct {
-		at
+		span
 		X    Node
 		Name string
 	}
 	// Index is x[i].
 	Index struct {
-		at
+		span
 		X, I Node
 	}
 	// Call is f(args), with Func a dotted name: a standard function or a subworkflow.
 	Call struct {
-		at
+		span
 		Func string
 		Args []Node
 	}
-	// Unary is -x, +x or not x.
+	// Unary is -x, +x or not x; Op is in lower case.
 	Unary struct {
-		at
+		span
 		Op string
 		X  Node
 	}
-	// Binary is x op y, with op one of + - * / // % < <= > >= == != in and or.
+	// Binary is x op y, with op one of + - * / // % < <= > >= == != in and or, in lower case.
 	Binary struct {
-		at
+		span
 		Op   string
 		X, Y Node
 	}
@@ -108,4 +113,35 @@ func Path(n Node) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// Root is the name that n, a name with members and indexes, begins with; "" where n is something else.
+func Root(n Node) string {
+	for {
+		switch x := n.(type) {
+		case *Ident:
+			return x.Name
+		case *Member:
+			n = x.X
+		case *Index:
+			n = x.X
+		default:
+			return ""
+		}
+	}
+}
+
+// Vars are the names that n reads, each once, in the order in which they stand. Names of called functions are not among
+// them; of a function that is named without a call, as in http.default_retry, the first word is.
+func Vars(n Node) []string {
+	var out []string
+	seen := map[string]bool{}
+	Walk(n, func(n Node) bool {
+		if id, ok := n.(*Ident); ok && !seen[id.Name] {
+			seen[id.Name] = true
+			out = append(out, id.Name)
+		}
+		return true
+	})
+	return out
 }

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"math"
 )
@@ -44,7 +45,17 @@ func compileBinary(n *Binary) evalFunc {
 	if n.Op == "and" || n.Op == "or" {
 		return compileLogic(n.Op, x, y)
 	}
-	apply := operation(n.Op)
+	apply := operations[n.Op]
+	if lit, ok := n.Y.(*Literal); ok { // the most frequent: m.code == 409, i + 1
+		b := lit.Value
+		return func(ctx context.Context, env Env) (any, error) {
+			a, err := x(ctx, env)
+			if err != nil {
+				return nil, err
+			}
+			return apply(a, b)
+		}
+	}
 	return func(ctx context.Context, env Env) (any, error) {
 		a, err := x(ctx, env)
 		if err != nil {
@@ -79,20 +90,22 @@ func compileLogic(op string, x, y evalFunc) evalFunc {
 	}
 }
 
-func operation(op string) func(a, b any) (any, error) {
-	switch op {
-	case "==":
-		return func(a, b any) (any, error) { return equal(a, b), nil }
-	case "!=":
-		return func(a, b any) (any, error) { return !equal(a, b), nil }
-	case "in":
-		return in
-	case "<", "<=", ">", ">=":
-		return func(a, b any) (any, error) { return compare(op, a, b) }
-	case "+":
-		return add
-	}
-	return func(a, b any) (any, error) { return arithmetic(op, a, b) }
+type operation func(a, b any) (any, error)
+
+var operations = map[string]operation{
+	"==": func(a, b any) (any, error) { return equal(a, b), nil },
+	"!=": func(a, b any) (any, error) { return !equal(a, b), nil },
+	"in": in,
+	"<":  compare("<", func(c int) bool { return c < 0 }),
+	"<=": compare("<=", func(c int) bool { return c <= 0 }),
+	">":  compare(">", func(c int) bool { return c > 0 }),
+	">=": compare(">=", func(c int) bool { return c >= 0 }),
+	"+":  add,
+	"-":  arithmetic("-", subtractInts, func(x, y float64) float64 { return x - y }),
+	"*":  arithmetic("*", multiplyInts, func(x, y float64) float64 { return x * y }),
+	"//": arithmetic("//", floorInts, func(x, y float64) float64 { return math.Round((x - modulo(x, y)) / y) }),
+	"%":  arithmetic("%", moduloInts, modulo),
+	"/":  divide,
 }
 
 // Equal reports whether two values are the same: numbers by value whatever their type, containers element by element.
@@ -105,13 +118,13 @@ func equal(a, b any) bool {
 		case int64:
 			return a == b
 		case float64:
-			return float64(a) == b
+			return compareMixed(a, b) == 0
 		}
 		return false
 	case float64:
 		switch b := b.(type) {
 		case int64:
-			return a == float64(b)
+			return compareMixed(b, a) == 0
 		case float64:
 			return a == b
 		}
@@ -170,137 +183,63 @@ func in(a, b any) (any, error) {
 	return nil, typeErrorf("in takes a list or a map on its right, not %s", typeName(b))
 }
 
-func compare(op string, a, b any) (any, error) {
-	if x, ok := a.(string); ok {
-		if y, ok := b.(string); ok {
-			return ordered(op, x < y, x == y), nil
+// unordered is what comparing with NaN gives: neither less nor equal nor more.
+const unordered = 2
+
+func compare(op string, holds func(c int) bool) operation {
+	return func(a, b any) (any, error) {
+		c, ok := order(a, b)
+		if !ok {
+			return nil, typeErrorf("%s cannot compare %s and %s", op, typeName(a), typeName(b))
 		}
+		return c != unordered && holds(c), nil
 	}
-	i, aInt := a.(int64)
-	j, bInt := b.(int64)
-	if aInt && bInt {
-		return ordered(op, i < j, i == j), nil
-	}
-	x, aNum := number64(a)
-	y, bNum := number64(b)
-	if !aNum || !bNum {
-		return nil, typeErrorf("%s cannot compare %s and %s", op, typeName(a), typeName(b))
-	}
-	if math.IsNaN(x) || math.IsNaN(y) {
-		return false, nil
-	}
-	return ordered(op, x < y, x == y), nil
 }
 
-func ordered(op string, less, same bool) bool {
-	switch op {
-	case "<":
-		return less
-	case "<=":
-		return less || same
-	case ">":
-		return !less && !same
-	}
-	return !less
-}
-
-func number64(v any) (float64, bool) {
-	switch v := v.(type) {
+// order compares numbers with numbers and strings with strings.
+func order(a, b any) (c int, ok bool) {
+	switch a := a.(type) {
 	case int64:
-		return float64(v), true
+		switch b := b.(type) {
+		case int64:
+			return cmp.Compare(a, b), true
+		case float64:
+			return compareMixed(a, b), true
+		}
 	case float64:
-		return v, true
+		switch b := b.(type) {
+		case int64:
+			if c = compareMixed(b, a); c != unordered {
+				c = -c
+			}
+			return c, true
+		case float64:
+			if a != a || b != b {
+				return unordered, true
+			}
+			return cmp.Compare(a, b), true
+		}
+	case string:
+		if b, ok := b.(string); ok {
+			return cmp.Compare(a, b), true
+		}
 	}
 	return 0, false
 }
 
-func add(a, b any) (any, error) {
-	if x, ok := a.(string); ok {
-		if y, ok := b.(string); ok {
-			return x + y, nil
-		}
+// compareMixed compares by value, also where a double cannot tell integers apart.
+func compareMixed(i int64, f float64) int {
+	switch {
+	case f != f:
+		return unordered
+	case f >= 1<<63:
+		return -1
+	case f < -1<<63:
+		return 1
 	}
-	return arithmetic("+", a, b)
-}
-
-func overflow(op string) error {
-	return &Error{"ValueError", op + ": the result does not fit into a 64-bit integer"}
-}
-
-var errZero = &Error{"ZeroDivisionError", "division by zero"}
-
-// arithmetic computes on numbers: two integers stay one, but for /, and anything with a double becomes a double.
-func arithmetic(op string, a, b any) (any, error) {
-	i, aInt := a.(int64)
-	j, bInt := b.(int64)
-	if aInt && bInt && op != "/" {
-		return integers(op, i, j)
+	whole := math.Trunc(f)
+	if c := cmp.Compare(i, int64(whole)); c != 0 {
+		return c
 	}
-	x, aNum := number64(a)
-	y, bNum := number64(b)
-	if !aNum || !bNum {
-		return nil, typeErrorf("%s does not take %s and %s", op, typeName(a), typeName(b))
-	}
-	switch op {
-	case "+":
-		return x + y, nil
-	case "-":
-		return x - y, nil
-	case "*":
-		return x * y, nil
-	}
-	if y == 0 {
-		return nil, errZero
-	}
-	switch op {
-	case "/":
-		return x / y, nil
-	case "//":
-		return math.Floor(x / y), nil
-	}
-	return x - y*math.Floor(x/y), nil
-}
-
-func integers(op string, i, j int64) (any, error) {
-	switch op {
-	case "+":
-		if s := i + j; (s > i) == (j > 0) {
-			return s, nil
-		}
-	case "-":
-		if s := i - j; (s < i) == (j > 0) {
-			return s, nil
-		}
-	case "*":
-		if i == 0 || j == 0 {
-			return int64(0), nil
-		}
-		if p := i * j; p/j == i && (i != -1 || j != math.MinInt64) && (j != -1 || i != math.MinInt64) {
-			return p, nil
-		}
-	default:
-		return divided(op, i, j)
-	}
-	return nil, overflow(op)
-}
-
-// divided floors, so that a == b*(a // b) + a % b holds and the remainder has b's sign.
-func divided(op string, i, j int64) (any, error) {
-	if j == 0 {
-		return nil, errZero
-	}
-	if i == math.MinInt64 && j == -1 {
-		if op == "%" {
-			return int64(0), nil
-		}
-		return nil, overflow(op)
-	}
-	q, r := i/j, i%j
-	if r != 0 && (r < 0) != (j < 0) {
-		q, r = q-1, r+j
-	}
-	if op == "//" {
-		return q, nil
-	}
-	return r, nil
+	return cmp.Compare(0, f-whole)
 }

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -25,6 +26,9 @@ func Parse(src string) (*Expr, error) {
 	return &Expr{src: src, root: root, eval: compile(root)}, nil
 }
 
+// Compile makes an expression of a tree, as tools build or cut one. Its Source is what Format writes.
+func Compile(n Node) *Expr { return &Expr{src: Format(n), root: n, eval: compile(n)} }
+
 type parser struct {
 	tokens []token
 	i      int
@@ -32,6 +36,9 @@ type parser struct {
 }
 
 func (p *parser) peek() token { return p.tokens[p.i] }
+
+// end is where the token before this one ends.
+func (p *parser) end() int { return p.tokens[p.i-1].end }
 
 func (p *parser) next() token {
 	t := p.tokens[p.i]
@@ -114,6 +121,7 @@ func (p *parser) expression(min int) (Node, error) {
 		return nil, &SyntaxError{p.peek().off, "the expression is nested too deeply"}
 	}
 	defer func() { p.depth-- }()
+	start := p.peek().off
 	x, err := p.unary()
 	if err != nil {
 		return nil, err
@@ -123,12 +131,12 @@ func (p *parser) expression(min int) (Node, error) {
 		if bind <= min {
 			return x, nil
 		}
-		off := p.next().off
+		p.next()
 		y, err := p.expression(bind)
 		if err != nil {
 			return nil, err
 		}
-		x = &Binary{at(off), op, x, y}
+		x = &Binary{span{start, p.end()}, op, x, y}
 	}
 }
 
@@ -148,28 +156,36 @@ func (p *parser) unary() (Node, error) {
 		return nil, &SyntaxError{t.off, "the expression is nested too deeply"}
 	}
 	defer func() { p.depth-- }()
+	if n := p.peek(); op == "-" && n.value == (minInt{}) {
+		p.next()
+		return &Literal{span{t.off, n.end}, int64(math.MinInt64)}, nil
+	}
 	x, err := p.unary()
 	if err != nil {
 		return nil, err
 	}
-	if lit, ok := x.(*Literal); ok && op == "-" { // so that -9223372036854775807 is a literal
+	at := span{t.off, p.end()}
+	if lit, ok := x.(*Literal); ok && op == "-" { // a negative number is a literal
 		switch v := lit.Value.(type) {
 		case int64:
-			return &Literal{at(t.off), -v}, nil
+			if v != math.MinInt64 {
+				return &Literal{at, -v}, nil
+			}
 		case float64:
-			return &Literal{at(t.off), -v}, nil
+			return &Literal{at, -v}, nil
 		}
 	}
-	return &Unary{at(t.off), op, x}, nil
+	return &Unary{at, op, x}, nil
 }
 
 // postfix parses members, indexes and calls.
 func (p *parser) postfix() (Node, error) {
+	start := p.peek()
 	x, err := p.primary()
 	if err != nil {
 		return nil, err
 	}
-	for {
+	for named := start.kind == name; ; {
 		t := p.peek()
 		switch {
 		case p.accept("."):
@@ -178,7 +194,7 @@ func (p *parser) postfix() (Node, error) {
 				return nil, p.unexpected("a name after the dot")
 			}
 			p.next()
-			x = &Member{at(t.off), x, n.text}
+			x = &Member{span{start.off, n.end}, x, n.text}
 		case p.accept("["):
 			i, err := p.expression(0)
 			if err != nil {
@@ -187,10 +203,10 @@ func (p *parser) postfix() (Node, error) {
 			if err := p.expect("]"); err != nil {
 				return nil, err
 			}
-			x = &Index{at(t.off), x, i}
+			x, named = &Index{span{start.off, p.end()}, x, i}, false
 		case t.kind == punct && t.text == "(":
 			path, ok := Path(x)
-			if !ok {
+			if !ok || !named {
 				return nil, p.unexpected("an operator: only a name can be called")
 			}
 			p.next()
@@ -198,7 +214,7 @@ func (p *parser) postfix() (Node, error) {
 			if err != nil {
 				return nil, err
 			}
-			x = &Call{at(x.Offset()), path, args}
+			x, named = &Call{span{start.off, p.end()}, path, args}, false
 		default:
 			return x, nil
 		}
@@ -207,24 +223,27 @@ func (p *parser) postfix() (Node, error) {
 
 func (p *parser) primary() (Node, error) {
 	t := p.peek()
+	at := span{t.off, t.end}
 	switch {
+	case t.kind == number && t.value == (minInt{}):
+		return nil, &SyntaxError{t.off, fmt.Sprintf("number %s is out of range", t.text)}
 	case t.kind == number:
 		p.next()
-		return &Literal{at(t.off), t.value}, nil
+		return &Literal{at, t.value}, nil
 	case t.kind == text:
 		p.next()
-		return &Literal{at(t.off), t.text}, nil
-	case t.kind == name && keyword(t.text) == "":
+		return &Literal{at, t.text}, nil
+	case t.kind == name && (keyword(t.text) == "" || t.text == "IN"): // an operator only where one can stand
 		p.next()
 		switch t.text {
 		case "true", "True", "TRUE":
-			return &Literal{at(t.off), true}, nil
+			return &Literal{at, true}, nil
 		case "false", "False", "FALSE":
-			return &Literal{at(t.off), false}, nil
+			return &Literal{at, false}, nil
 		case "null", "Null", "NULL":
-			return &Literal{at(t.off), nil}, nil
+			return &Literal{at, nil}, nil
 		}
-		return &Ident{at(t.off), t.text}, nil
+		return &Ident{at, t.text}, nil
 	case p.accept("("):
 		x, err := p.expression(0)
 		if err != nil {
@@ -233,7 +252,7 @@ func (p *parser) primary() (Node, error) {
 		return x, p.expect(")")
 	case p.accept("["):
 		elems, err := p.list("]")
-		return &ListLit{at(t.off), elems}, err
+		return &ListLit{span{t.off, p.end()}, elems}, err
 	case p.accept("{"):
 		return p.mapLit(t.off)
 	}
@@ -259,7 +278,7 @@ func (p *parser) list(closing string) ([]Node, error) {
 }
 
 func (p *parser) mapLit(off int) (Node, error) {
-	m := &MapLit{at: at(off)}
+	m := &MapLit{}
 	for !p.accept("}") {
 		if len(m.Keys) > 0 {
 			if err := p.expect(","); err != nil {
@@ -279,5 +298,6 @@ func (p *parser) mapLit(off int) (Node, error) {
 		}
 		m.Keys, m.Values = append(m.Keys, k), append(m.Values, v)
 	}
+	m.span = span{off, p.end()}
 	return m, nil
 }
