@@ -68,12 +68,15 @@ func TestWorkflowLife(t *testing.T) {
 	if !strings.HasPrefix(changed.RevisionId, "000002-") || changed.Description != "second" {
 		t.Errorf("a new source makes a revision: %v", changed)
 	}
+	if env := update(&workflowspb.Workflow{UserEnvVars: map[string]string{"A": "1"}}, "user_env_vars"); !strings.HasPrefix(env.RevisionId, "000003-") {
+		t.Errorf("a new environment makes a revision: %v", env)
+	}
 	old, err := c.GetWorkflow(w.ctx, &workflowspb.GetWorkflowRequest{Name: testWorkflow, RevisionId: created.RevisionId})
 	if err != nil || old.GetSourceContents() != echo || old.Description != "second" {
 		t.Errorf("old revision %v, error %v", old, err)
 	}
 	revisions := c.ListWorkflowRevisions(w.ctx, &workflowspb.ListWorkflowRevisionsRequest{Name: testWorkflow})
-	if first, err := revisions.Next(); err != nil || first.RevisionId != changed.RevisionId {
+	if first, err := revisions.Next(); err != nil || !strings.HasPrefix(first.RevisionId, "000003-") {
 		t.Errorf("newest revision %v, error %v", first, err)
 	}
 
