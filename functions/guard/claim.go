@@ -93,33 +93,27 @@ func (b *bid) look(ctx context.Context) (Snapshot, error) {
 	return b.store.Get(ctx, b.req.Token)
 }
 
-// owned is a claim with the context that its effect runs under.
-type owned struct {
-	ctx   context.Context
-	claim *claim
-}
-
-// claim makes the caller the owner of the step, or says how it ended for this caller.
-func (g *Guard) claim(ctx context.Context, s *step) (*owned, ending, error) {
+// claim makes the caller the owner of the step, with the context for its effect; or says how it ended for this caller.
+func (g *Guard) claim(ctx context.Context, s *step) (context.Context, *claim, ending, error) {
 	id := g.cfg.NewID()
-	var (
+	var won struct {
 		rec     Record
 		version Version
 		sent    time.Time
-	)
+	}
 	b := bid{g: g, store: g.store, req: s.req, id: id}
 	b.put = func(ctx context.Context) (err error) {
 		prev := b.prev
-		rec = g.record(s.req, id, prev)
+		won.rec = g.record(s.req, id, prev)
 		// Where nobody may know whether the attempt before did it, this one ends here, in one conditional write.
 		if s.blind() && prev != nil && !prev.Record.released() {
-			g.settle(&rec, Uncertain, "uncertain", nil, &Failure{Message: "the attempt before ended without a word"})
+			g.settle(&won.rec, Uncertain, "uncertain", nil, &Failure{Message: "the attempt before ended without a word"})
 		}
-		sent = g.cfg.Clock.Now()
+		won.sent = g.cfg.Clock.Now()
 		if prev == nil {
-			version, err = g.store.Create(ctx, rec)
+			won.version, err = g.store.Create(ctx, won.rec)
 		} else {
-			version, err = g.store.Update(ctx, prev.Version, rec)
+			won.version, err = g.store.Update(ctx, prev.Version, won.rec)
 		}
 		if errors.Is(err, ErrTooLarge) {
 			return stopped{err}
@@ -132,28 +126,29 @@ func (g *Guard) claim(ctx context.Context, s *step) (*owned, ending, error) {
 		if ctx.Err() != nil {
 			g.abandon(ctx, s.req.Token, id)
 		}
-		return nil, ending{}, fmt.Errorf("claim %q: %w", s.req.Token, err)
+		return ctx, nil, ending{}, fmt.Errorf("claim %q: %w", s.req.Token, err)
 	case v == mine && snap.Record.Status != InProgress && snap.Version != "":
 		v = replay // an attempt that claims has not finished; so somebody's NewID repeats a name
 		fallthrough
 	case v != mine && !(v == refuseUnsure && snap.Record.AttemptID == id):
 		end, err := g.refuse(ctx, v, snap)
-		return nil, end, err
+		return ctx, nil, end, err
 	}
-	deadline := sent.Add(g.cfg.Lease)
+	rec, version, deadline := won.rec, won.version, won.sent.Add(g.cfg.Lease)
 	if snap.Version != "" { // the answer was lost: the record is mine as it was read
 		rec, version, deadline = snap.Record, snap.Version, g.deadline(snap, asked)
 	}
 	if rec.Status == Uncertain {
 		g.observe(ctx, WentUncertain, &rec, nil)
-		return nil, endingOf(&rec), fmt.Errorf("step %q: %w: %s", rec.Token, ErrUncertain, rec.Failure.Message)
+		return ctx, nil, endingOf(&rec), fmt.Errorf("step %q: %w: %s", rec.Token, ErrUncertain, rec.Failure.Message)
 	}
 	kind := Claimed
 	if rec.Fence > 1 {
 		kind = TookOver
 	}
 	g.observe(ctx, kind, &rec, nil)
-	return g.hold(ctx, rec, version, deadline.Add(-g.cfg.Margin)), ending{}, nil
+	inner, c := g.hold(ctx, rec, version, deadline.Add(-g.cfg.Margin))
+	return inner, c, ending{}, nil
 }
 
 // deadline is when the claim that was read ends on the local clock. asked is from before the read was sent, and the store
@@ -224,7 +219,7 @@ func (g *Guard) record(r Request, id string, prev *Snapshot) Record {
 		if old.Fingerprint != "" {
 			rec.Fingerprint = old.Fingerprint
 		}
-		if old.Input != nil {
+		if len(old.Input) > 0 {
 			rec.Input = old.Input
 		}
 		rec.Attempts = slices.Clone(old.Attempts)

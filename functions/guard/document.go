@@ -93,6 +93,9 @@ func (d document) record(token string) Record {
 		Token: token, Status: Status(d.Status), AttemptID: d.AttemptID, Fence: d.Fence, LeaseExpires: d.LeaseExpires,
 		ExpireAt: d.ExpireAt, Fingerprint: d.Fingerprint, Input: d.Input, Seq: d.Seq, Schema: d.V,
 	}
+	if len(d.Input) == 0 { // the client writes nil as no bytes
+		r.Input = nil
+	}
 	if d.LeaseMS != nil {
 		lease := time.Duration(*d.LeaseMS) * time.Millisecond
 		r.Lease = &lease

@@ -86,30 +86,30 @@ func Do[T any](ctx context.Context, g *Guard, e Effect[T]) (Result[T], error) {
 	return result(end, fresh, err)
 }
 
-// result turns an ending into what the caller of a generic form gets.
+// result turns an ending into what the caller of a generic form gets. What this call did or found comes back as every later
+// caller will get it, out of JSON; or as it is, where it was not kept or does not come out again.
 func result[T any](end ending, fresh T, err error) (Result[T], error) {
 	r := Result[T]{Replayed: end.replayed || end.found, Found: end.found, Fence: end.fence, AttemptID: end.attemptID}
-	if !end.replayed {
-		// What this call did or found comes back as every later caller will get it, and as it is where it was not kept.
+	var recorded T
+	kept := end.outcome != nil && len(end.outcome.Body) > 0 && !end.outcome.Tombstone
+	var bad error
+	if kept {
+		bad = json.Unmarshal(end.outcome.Body, &recorded)
+	}
+	switch {
+	case !end.replayed && kept && bad == nil:
+		r.Value = recorded
+	case !end.replayed:
 		r.Value = fresh
-		var again T
-		if end.outcome != nil && len(end.outcome.Body) > 0 && json.Unmarshal(end.outcome.Body, &again) == nil {
-			r.Value = again
-		}
-		return r, err
+	case err != nil:
+	case end.outcome != nil && end.outcome.Tombstone:
+		err = ErrNoResult
+	case bad != nil:
+		err = fmt.Errorf("the recorded result is of another type: %w", bad)
+	default: // also where the record is of a program that keeps no outcome
+		r.Value = recorded
 	}
-	switch o := end.outcome; {
-	case err != nil || o == nil: // nil: completed by a program that keeps no outcome
-		return r, err
-	case o.Tombstone:
-		return r, ErrNoResult
-	case len(o.Body) == 0:
-		return r, nil
-	}
-	if err := json.Unmarshal(end.outcome.Body, &r.Value); err != nil {
-		return r, fmt.Errorf("the recorded result is of another type: %w", err)
-	}
-	return r, nil
+	return r, err
 }
 
 // encode never fails: the effect has happened, and that it has must be recorded whatever it returned.

@@ -167,10 +167,6 @@ func (g *Guard) admit(ctx context.Context, r Request) error {
 func (g *Guard) now() time.Time { return g.cfg.Clock.Now().UTC().Truncate(time.Microsecond) }
 
 // sleep waits for d, or less if ctx ends first.
-func (g *Guard) sleep(ctx context.Context, d time.Duration) error {
-	return sleep(ctx, g.cfg.Clock, d)
-}
-
 func sleep(ctx context.Context, clock Clock, d time.Duration) error {
 	done := make(chan struct{})
 	stop := clock.AfterFunc(d, func() { close(done) })

@@ -27,7 +27,7 @@ type claim struct {
 	deadline   time.Time
 	stopBeat   func() bool
 	stopExpiry func() bool
-	cutBeat    context.CancelFunc // ends a renewal on its way
+	cutBeat    context.CancelFunc // ends a renewal on its way; nil before the first
 }
 
 type state int
@@ -87,21 +87,18 @@ func (c *claim) check() error {
 	return nil
 }
 
-// hold starts the heartbeat of a claim that was won.
-func (g *Guard) hold(ctx context.Context, rec Record, v Version, deadline time.Time) *owned {
+// hold starts the heartbeat of a claim that was won. The context is the effect's.
+func (g *Guard) hold(ctx context.Context, rec Record, v Version, deadline time.Time) (context.Context, *claim) {
 	c := &claim{
 		g: g, rec: rec, version: v, parent: claimOf(ctx), deadline: deadline, writing: make(chan struct{}, 1),
 		attempt: Attempt{ID: rec.AttemptID, Token: rec.Token, Fence: rec.Fence, Deadline: deadline},
 	}
 	ctx, c.cancel = context.WithCancelCause(context.WithValue(ctx, claimKey{}, c))
-	// The heartbeat goes on while the effect does, even if the caller has gone.
-	beat, cut := context.WithCancel(context.WithoutCancel(ctx))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.cutBeat = cut
 	c.stopExpiry = g.cfg.Clock.AfterFunc(deadline.Sub(g.cfg.Clock.Now()), c.expire)
-	c.stopBeat = g.cfg.Clock.AfterFunc(g.cfg.Lease/3, func() { c.renew(beat) })
-	return &owned{ctx, c}
+	c.stopBeat = g.cfg.Clock.AfterFunc(g.cfg.Lease/3, func() { c.renew(ctx) })
+	return ctx, c
 }
 
 // expire runs at the local deadline.
@@ -153,8 +150,12 @@ func (c *claim) extend(ctx context.Context, deadline time.Time, d time.Duration)
 func (c *claim) renew(ctx context.Context) {
 	c.writing <- struct{}{}
 	defer func() { <-c.writing }()
+	// The heartbeat goes on while the effect does, even if the caller has gone.
+	call, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
 	c.mu.Lock()
 	alive := c.state == held
+	c.cutBeat = cut
 	c.mu.Unlock()
 	if !alive {
 		return
@@ -164,7 +165,7 @@ func (c *claim) renew(ctx context.Context) {
 	rec := c.rec
 	rec.Seq++ // a write that changes nothing would not renew
 	g.lease(&rec, g.now())
-	version, err := g.store.Update(ctx, c.version, rec)
+	version, err := g.store.Update(call, c.version, rec)
 	if err == nil {
 		c.rec, c.version = rec, version
 		c.extend(ctx, sent.Add(g.cfg.Lease-g.cfg.Margin), g.cfg.Lease/3)
@@ -173,7 +174,7 @@ func (c *claim) renew(ctx context.Context) {
 	}
 	// Refused, or the answer was lost: the record says which.
 	asked := g.cfg.Clock.Now()
-	snap, err := g.store.Get(ctx, rec.Token)
+	snap, err := g.store.Get(call, rec.Token)
 	switch {
 	case err != nil && !errors.Is(err, ErrNotFound):
 		c.extend(ctx, time.Time{}, g.cfg.Lease/10)
@@ -202,8 +203,11 @@ func (c *claim) stop() {
 	}
 	c.stopBeat()
 	c.stopExpiry()
+	cut := c.cutBeat
 	c.mu.Unlock()
-	c.cutBeat()
+	if cut != nil {
+		cut()
+	}
 }
 
 // settle writes how the attempt ended, if the record still is its own. It outlives the caller, for one lease at most.

@@ -15,11 +15,10 @@ func (g *Guard) run(ctx context.Context, s step) (ending, error) {
 	if end, err, ok := g.cached(ctx, s.req); ok {
 		return end, err
 	}
-	own, end, err := g.claim(ctx, &s)
-	if own == nil {
+	ctx, c, end, err := g.claim(ctx, &s)
+	if c == nil {
 		return end, err
 	}
-	ctx, c := own.ctx, own.claim
 	defer c.cancel(context.Canceled)
 	w := work{g: g, c: c, s: &s}
 	defer w.unwind(ctx)
@@ -83,9 +82,9 @@ func (w *work) unwind(ctx context.Context) {
 func (w *work) conclude(ctx context.Context, o *Outcome, err error) (ending, error) {
 	c := w.c
 	end := ending{outcome: o, found: w.found, fence: c.attempt.Fence, attemptID: c.attempt.ID}
-	kind := classify(err)
-	if !w.sent {
-		kind = notApplied
+	kind := notApplied
+	if w.sent && err != nil {
+		kind = classify(err)
 	}
 	last := w.sent && w.g.cfg.MaxAttempts > 0 && c.attempt.Fence >= int64(w.g.cfg.MaxAttempts)
 	switch {

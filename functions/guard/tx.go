@@ -1,5 +1,7 @@
 package guard
 
+//lint:file-ignore SA1019 WriteBatch is the one way to send several writes in one atomic Commit; see Firestore.commit.
+
 import (
 	"context"
 	"errors"
