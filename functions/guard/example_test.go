@@ -1,5 +1,7 @@
 package guard
 
+//lint:file-ignore SA1019 see Firestore.commit.
+
 import (
 	"context"
 	"database/sql"
@@ -152,12 +154,12 @@ func ExampleHandler() {
 		r.Header.Set(TokenHeader, "run42/notify")
 		w := httptest.NewRecorder()
 		notify.ServeHTTP(w, r)
-		fmt.Println(w.Code, w.Body, w.Header().Get(ReplayedHeader))
+		fmt.Printf("%d %s, replayed %q\n", w.Code, w.Body, w.Header().Get(ReplayedHeader))
 	}
 	// Output:
 	// sending for run42/notify
-	// 201 m1
-	// 201 m1 true
+	// 201 m1, replayed ""
+	// 201 m1, replayed "true"
 }
 
 // A CloudEvent function that gets its event decoded makes the token of the event's source and id.
