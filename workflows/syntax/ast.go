@@ -8,8 +8,11 @@ type Pos struct{ Line, Col int }
 // Workflow is one source file that passed every deploy-time check.
 type Workflow struct {
 	File     string
+	Source   []byte // what was parsed; Offset, Position and Span relate it to the tree
 	Main     *Routine
 	Routines []*Routine // in source order, Main among them
+
+	text *text
 }
 
 // Routine is main or a subworkflow.
@@ -58,11 +61,13 @@ type (
 	}
 	// Call runs a function of the standard library, a connector or a subworkflow.
 	Call struct {
-		Pos    Pos
-		Func   string
-		Args   []*Field // in source order; nil where there are none
-		ArgPos Pos
-		Result string // variable; empty: dropped
+		Pos       Pos
+		Func      string
+		FuncPos   Pos
+		Args      []*Field // in source order; nil where there are none
+		ArgPos    Pos      // of the key args
+		Result    string   // variable; empty: dropped
+		ResultPos Pos
 	}
 	// Switch runs the first case whose condition holds; Next where none does is the step's own.
 	Switch struct {
@@ -77,18 +82,21 @@ type (
 	}
 	// For is a loop over a list, a map's keys or an inclusive range of numbers.
 	For struct {
-		Pos   Pos
-		Value string
-		Index string // variable; empty: none
-		In    *Value // exactly one of In and Range is set
-		Range *Value // a list of two values, or an expression that gives one
-		Steps []*Step
+		Pos      Pos
+		Value    string
+		ValuePos Pos
+		Index    string // variable; empty: none
+		IndexPos Pos
+		In       *Value // exactly one of In and Range is set
+		Range    *Value // a list of two values, or an expression that gives one
+		Steps    []*Step
 	}
 	// Parallel runs branches, or the iterations of a loop, at once. Exactly one of Branches and For is set.
 	Parallel struct {
 		Pos         Pos
 		Shared      []string
-		SharedPos   Pos
+		SharedAt    []Pos  // of each name
+		SharedPos   Pos    // of the key shared
 		Concurrency *Value // nil: the service's limit
 		Branches    []*Branch
 		For         *For
@@ -115,11 +123,14 @@ type (
 		InitialDelay *Value // seconds
 		MaxDelay     *Value // seconds
 		Multiplier   *Value
+		// Backoff is ${retry.default_backoff} in place of the three above, which are then nil.
+		Backoff *Value
 	}
 	// Except binds the error and handles it.
 	Except struct {
 		Pos   Pos
-		As    string
+		As    string // variable; empty: the error is dropped
+		AsPos Pos
 		Steps []*Step
 	}
 	// Raise raises a string or a map.
@@ -163,10 +174,10 @@ type Value struct {
 type Kind int
 
 const (
-	Literal Kind = iota
-	Expression
-	List
-	Map
+	Literal    Kind = iota // Lit
+	Expression             // Expr
+	List                   // List, which may be empty
+	Map                    // Map, which may be empty
 )
 
 // Field is one entry of a map or of args. Key is a plain string unless KeyExpr is set (`${k}: v`).

@@ -1,31 +1,29 @@
 package syntax
 
 import (
-	"maps"
-	"slices"
-	"strings"
+	"fmt"
 )
 
 // check makes the deploy-time checks that need more than one place of the source.
 func check(p *parser, w *Workflow) {
 	subs := map[string]*Routine{}
 	for _, r := range w.Routines {
-		if subs[r.Name] != nil {
-			p.errorf(r.Pos, "routine %q is there twice", r.Name)
-		}
 		subs[r.Name] = r
 	}
 	for _, r := range w.Routines {
-		c := &checker{parser: p, subs: subs, routine: r, names: map[string]bool{}}
+		c := &checker{parser: p, subs: subs, routine: r, names: map[string]Pos{}}
 		c.collectNames(r.Steps)
-		top := &scope{vars: map[string]bool{}}
+		top := newScope(nil)
 		for _, param := range r.Params {
-			top.vars[param.Name] = true
+			top.declare(param.Name)
+			top.assigned[param.Name] = true
+		}
+		for _, param := range r.Params {
 			if param.Default != nil {
-				c.value(&scope{}, param.Default)
+				c.value(top, param.Default)
 			}
 		}
-		c.assigned(top, r.Steps)
+		c.collectVars(top, r.Steps)
 		c.steps(top, r.Steps)
 	}
 }
@@ -35,28 +33,19 @@ type checker struct {
 	*parser
 	subs    map[string]*Routine
 	routine *Routine
-	names   map[string]bool // of all steps
-	loops   int             // how many loops the walk is in
+	names   map[string]Pos // of all steps
+	loops   int            // how many loops the walk is in
+	step    string         // the innermost named step that the walk is in
+	doing   string         // what the step's value is for, in the service's words; empty where they are not known
 }
 
-// scope is where variables live: the routine, a loop's body, a branch, an except block. Whether a variable has a value when
-// it is read is not known before it runs, so a scope holds whatever is assigned anywhere in it.
-type scope struct {
-	above *scope
-	vars  map[string]bool
-	// parallel marks a branch or an iteration of a parallel step: writes to variables from above need sharing.
-	parallel bool
-	shared   map[string]bool
-	before   map[string]bool // what was assigned above before the parallel step began
-}
-
-func (s *scope) has(name string) bool {
-	for ; s != nil; s = s.above {
-		if s.vars[name] {
-			return true
-		}
+// fault reports an error in the step that the walk is in, the way the service begins it.
+func (c *checker) fault(at Pos, format string, args ...any) {
+	message := fmt.Sprintf(format, args...)
+	if c.step != "" {
+		message = "error in step " + c.step + ": " + c.doing + message
 	}
-	return false
+	c.report(at, "%s", message)
 }
 
 // collectNames finds all step names of the routine, nested ones too: a name is unique, so that a next can reach it.
@@ -65,10 +54,11 @@ func (c *checker) collectNames(steps []*Step) {
 		if s.Name == "" {
 			return
 		}
-		if c.names[s.Name] {
-			c.errorf(s.Pos, "duplicate step name %q in routine %q", s.Name, c.routine.Name)
+		if first, twice := c.names[s.Name]; twice {
+			c.report(s.Pos, "duplicate step name %q in routine %q; the first is in line %d", s.Name, c.routine.Name, first.Line)
+			return
 		}
-		c.names[s.Name] = true
+		c.names[s.Name] = s.Pos
 	})
 }
 
@@ -76,89 +66,62 @@ func (c *checker) collectNames(steps []*Step) {
 func walkSteps(steps []*Step, visit func(*Step)) {
 	for _, s := range steps {
 		visit(s)
-		for _, inner := range blocks(s.Body) {
-			walkSteps(inner, visit)
-		}
+		eachBlock(s.Body, func(inner []*Step) { walkSteps(inner, visit) })
 	}
 }
 
-// blocks are the lists of steps inside a statement.
-func blocks(s Stmt) [][]*Step {
+// eachBlock calls visit for the lists of steps inside a statement.
+func eachBlock(s Stmt, visit func([]*Step)) {
 	switch s := s.(type) {
 	case *Switch:
-		var out [][]*Step
 		for _, c := range s.Cases {
-			out = append(out, []*Step{c.Step})
+			visit([]*Step{c.Step})
 		}
-		return out
 	case *For:
-		return [][]*Step{s.Steps}
+		visit(s.Steps)
 	case *Parallel:
-		if s.For != nil {
-			return [][]*Step{s.For.Steps}
-		}
-		var out [][]*Step
 		for _, b := range s.Branches {
-			out = append(out, b.Steps)
+			visit(b.Steps)
 		}
-		return out
+		if s.For != nil {
+			visit(s.For.Steps)
+		}
 	case *Try:
+		visit(s.Body)
 		if s.Except != nil {
-			return [][]*Step{s.Body, s.Except.Steps}
+			visit(s.Except.Steps)
 		}
-		return [][]*Step{s.Body}
 	case *Block:
-		return [][]*Step{s.Steps}
-	}
-	return nil
-}
-
-// assigned adds to a scope what the steps assign in it, loops and branches left out: they have scopes of their own.
-func (c *checker) assigned(in *scope, steps []*Step) {
-	add := func(name string) {
-		if name != "" && (in.above == nil || !in.above.has(name)) {
-			in.vars[name] = true
-		}
-	}
-	for _, s := range steps {
-		switch b := s.Body.(type) {
-		case *Assign:
-			for _, set := range b.Sets {
-				if set.Target != nil {
-					add(Root(set.Target.Root()))
-				}
-			}
-		case *Call:
-			add(b.Result)
-		case *For, *Parallel:
-		default:
-			for _, inner := range blocks(b) {
-				c.assigned(in, inner)
-			}
-		}
+		visit(s.Steps)
 	}
 }
 
 func (c *checker) steps(in *scope, steps []*Step) {
 	for _, s := range steps {
-		c.statement(in, s.Body)
+		outer := c.step
+		if s.Name != "" {
+			c.step = s.Name
+		}
+		if s.Body != nil {
+			c.statement(in, s.Body)
+		}
 		if s.Next != nil {
 			c.jump(s.Next)
 		}
+		c.step = outer
 	}
 }
 
 func (c *checker) jump(j *Jump) {
-	switch j.Target {
-	case "end", "":
-	case "break", "continue":
-		if c.loops == 0 && !c.names[j.Target] {
-			c.errorf(j.Pos, "%s is allowed inside a for loop only", j.Target)
+	_, known := c.names[j.Target]
+	switch {
+	case known || j.Target == "" || j.Target == "end":
+	case j.Target == "break" || j.Target == "continue":
+		if c.loops == 0 {
+			c.fault(j.Pos, "%s is allowed inside a for loop only", j.Target)
 		}
-	default:
-		if !c.names[j.Target] {
-			c.errorf(j.Pos, "next names step %q, which routine %q does not have", j.Target, c.routine.Name)
-		}
+	case !c.lossy[c.routine]:
+		c.fault(j.Pos, "next names step '%s', which routine '%s' does not have", j.Target, c.routine.Name)
 	}
 }
 
@@ -173,16 +136,11 @@ func (c *checker) statement(in *scope, s Stmt) {
 		c.call(in, s)
 	case *Switch:
 		for _, one := range s.Cases {
-			if v := one.Cond; v.Kind != Expression {
-				if _, ok := v.Lit.(bool); !ok {
-					c.errorf(v.Pos, "condition must be an expression or a boolean")
-				}
-			}
 			c.value(in, one.Cond)
 			c.steps(in, []*Step{one.Step})
 		}
 	case *For:
-		c.loop(in, s, &scope{above: in, vars: map[string]bool{}})
+		c.loop(in, s, newScope(in))
 	case *Parallel:
 		c.parallel(in, s)
 	case *Try:
@@ -190,7 +148,9 @@ func (c *checker) statement(in *scope, s Stmt) {
 	case *Raise:
 		c.value(in, s.Value)
 	case *Return:
+		c.doing = "error evaluating return value: "
 		c.value(in, s.Value)
+		c.doing = ""
 	case *Block:
 		c.steps(in, s.Steps)
 	}
@@ -198,35 +158,20 @@ func (c *checker) statement(in *scope, s Stmt) {
 
 // set checks the left side of an assignment; the variable itself needs no value yet, what its indexes name does.
 func (c *checker) set(in *scope, s *Set) {
-	name := Root(s.Target.Root())
-	c.writes(in, s.Pos, name)
-	c.indexes(in, s.Pos, s.Target.Root())
-}
-
-// writes refuses a write to a variable from outside a parallel step that does not share it.
-func (c *checker) writes(in *scope, at Pos, name string) {
-	for s := in; s != nil; s = s.above {
-		if s.vars[name] && !(s.parallel && s.before[name]) {
-			return
-		}
-		if s.parallel && s.before[name] && !s.shared[name] {
-			c.errorf(at, "variable %q is assigned in a parallel step, but it is not shared: list it under shared", name)
-			return
+	name, path, _ := s.Target.Target()
+	for i, part := range path {
+		if _, member := part.Constant(); !member {
+			c.index(in, s, i)
 		}
 	}
+	c.write(in, s.Pos, name)
 }
 
 func (c *checker) loop(in *scope, s *For, body *scope) {
-	for _, v := range []*Value{s.In, s.Range} {
-		if v != nil {
-			c.value(in, v)
-		}
-	}
-	body.vars[s.Value] = true
-	if s.Index != "" {
-		body.vars[s.Index] = true
-	}
-	c.assigned(body, s.Steps)
+	c.values(in, s.In, s.Range)
+	body.declare(s.Value)
+	body.declare(s.Index)
+	c.collectVars(body, s.Steps)
 	c.loops++
 	c.steps(body, s.Steps)
 	c.loops--
@@ -234,140 +179,38 @@ func (c *checker) loop(in *scope, s *For, body *scope) {
 
 func (c *checker) parallel(in *scope, s *Parallel) {
 	shared := map[string]bool{}
-	for _, name := range s.Shared {
+	for i, name := range s.Shared {
 		shared[name] = true
-		if !in.has(name) {
-			c.errorf(s.SharedPos, "shared variable %q is not assigned before the parallel step", name)
+		if !in.has(name) && !c.lossy[c.routine] {
+			c.fault(s.SharedAt[i], "shared variable '%s' is not a variable of the steps around the parallel step", name)
 		}
 	}
-	if s.Concurrency != nil {
-		c.value(in, s.Concurrency)
-	}
-	before := c.assignedBefore(s)
-	inner := func() *scope {
-		return &scope{above: in, vars: map[string]bool{}, parallel: true, shared: shared, before: before}
-	}
+	c.values(in, s.Concurrency)
 	if s.For != nil {
-		c.loop(in, s.For, inner())
-		return
+		body := newScope(in)
+		body.parallel, body.shared = true, shared
+		c.loop(in, s.For, body)
 	}
 	loops := c.loops
 	c.loops = 0 // no break out of a branch
 	for _, b := range s.Branches {
-		body := inner()
-		c.assigned(body, b.Steps)
+		body := newScope(in)
+		body.parallel, body.shared = true, shared
+		c.collectVars(body, b.Steps)
 		c.steps(body, b.Steps)
 	}
 	c.loops = loops
 }
 
-// assignedBefore are the variables that stand before a parallel step in the source, the params included. Only those can be
-// said to be the parent's; one that is assigned later as well may be the branch's own.
-func (c *checker) assignedBefore(until *Parallel) map[string]bool {
-	out := map[string]bool{}
-	for _, p := range c.routine.Params {
-		out[p.Name] = true
-	}
-	var walk func(steps []*Step) (found bool)
-	walk = func(steps []*Step) bool {
-		for _, s := range steps {
-			switch b := s.Body.(type) {
-			case *Assign:
-				for _, set := range b.Sets {
-					out[Root(set.Target.Root())] = true
-				}
-			case *Call:
-				out[b.Result] = true
-			case *Parallel:
-				if b == until {
-					return true
-				}
-			}
-			kept := maps.Clone(out)
-			for _, inner := range blocks(s.Body) {
-				if walk(inner) {
-					return true
-				}
-			}
-			if _, own := s.Body.(*For); own {
-				out = kept // a loop's variables vanish with it
-			}
-			if _, own := s.Body.(*Parallel); own {
-				out = kept
-			}
-		}
-		return false
-	}
-	walk(c.routine.Steps)
-	delete(out, "")
-	return out
-}
-
 func (c *checker) try(in *scope, s *Try) {
 	c.steps(in, s.Body)
 	if r := s.Retry; r != nil {
-		for _, v := range []*Value{r.Policy, r.Predicate, r.MaxRetries, r.InitialDelay, r.MaxDelay, r.Multiplier} {
-			if v != nil {
-				c.value(in, v)
-			}
-		}
+		c.values(in, r.Policy, r.Predicate, r.MaxRetries, r.InitialDelay, r.MaxDelay, r.Multiplier, r.Backoff)
 	}
 	if e := s.Except; e != nil {
-		body := &scope{above: in, vars: map[string]bool{}}
-		if e.As != "" {
-			body.vars[e.As] = true
-		}
+		body := newScope(in)
+		body.declare(e.As)
+		c.collectVars(body, e.Steps)
 		c.steps(body, e.Steps)
 	}
-}
-
-// call checks that the function is there and that its arguments fit.
-func (c *checker) call(in *scope, s *Call) {
-	for _, f := range s.Args {
-		c.field(in, f)
-	}
-	if s.Result != "" {
-		c.writes(in, s.Pos, s.Result)
-	}
-	if strings.HasPrefix(s.Func, "googleapis.") || s.Func == "" {
-		return
-	}
-	params, need, ok := c.signature(s.Func)
-	if !ok {
-		c.errorf(s.Pos, "call names %q, which is neither a subworkflow nor a function of the standard library", s.Func)
-		return
-	}
-	given := map[string]bool{}
-	for _, f := range s.Args {
-		if f.KeyExpr != nil {
-			return // not known before it runs
-		}
-		given[f.Key] = true
-		if !slices.Contains(params, f.Key) {
-			c.errorf(f.Pos, "%s has no parameter %q; it has %s", s.Func, f.Key, strings.Join(params, ", "))
-		}
-	}
-	for _, name := range need {
-		if !given[name] {
-			c.errorf(s.Pos, "call of %s lacks the argument %q", s.Func, name)
-		}
-	}
-}
-
-// signature is what a function takes, and what of that must be passed.
-func (c *checker) signature(name string) (params, need []string, ok bool) {
-	if f, ok := Functions[name]; ok {
-		return f.Params, f.Params[:f.Need], true
-	}
-	r, ok := c.subs[name]
-	if !ok {
-		return nil, nil, false
-	}
-	for _, p := range r.Params {
-		params = append(params, p.Name)
-		if p.Default == nil {
-			need = append(need, p.Name)
-		}
-	}
-	return params, need, true
 }

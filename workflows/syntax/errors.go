@@ -32,9 +32,18 @@ func (e Errors) Error() string {
 	return b.String()
 }
 
+// sorted puts errors in the order of their places, each once.
 func (e Errors) sorted() Errors {
 	slices.SortStableFunc(e, func(a, b *Error) int {
-		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
+		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col), cmp.Compare(a.Message, b.Message))
 	})
-	return e
+	return slices.CompactFunc(e, func(a, b *Error) bool { return *a == *b })
+}
+
+// count is n things, in words.
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }

@@ -9,6 +9,8 @@ type Function struct {
 	Need   int      // how many of them, from the front, must be passed
 	// Blocking functions cannot be called inside an expression.
 	Blocking bool
+
+	needed map[string]bool
 }
 
 const httpParams = "url timeout? body? headers? query? auth? private_service_name? ca_certificate?"
@@ -50,17 +52,21 @@ var Values = map[string]bool{
 	"retry.default_backoff.initial_delay": true, "retry.default_backoff.max_delay": true, "retry.default_backoff.multiplier": true,
 }
 
+// Connector tells whether a function is one of a Google API, whose arguments are not known here.
+func Connector(name string) bool { return strings.HasPrefix(name, "googleapis.") }
+
 func table(blocking bool, entries map[string]string, into map[string]*Function) map[string]*Function {
 	if into == nil {
 		into = map[string]*Function{}
 	}
 	for name, params := range entries {
-		f := &Function{Name: name, Blocking: blocking}
+		f := &Function{Name: name, Blocking: blocking, needed: map[string]bool{}}
 		for i, p := range strings.Fields(params) {
 			optional := strings.HasSuffix(p, "?")
 			f.Params = append(f.Params, strings.TrimSuffix(p, "?"))
 			if !optional {
 				f.Need = i + 1
+				f.needed[f.Params[i]] = true
 			}
 		}
 		into[name] = f

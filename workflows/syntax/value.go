@@ -15,12 +15,10 @@ import (
 func (p *parser) value(n *yaml.Node) *Value {
 	n = resolve(n)
 	v := &Value{Pos: pos(n)}
-	if p.depth++; p.depth > maxNesting {
-		p.errorf(v.Pos, "the value is nested too deeply")
-		p.depth--
+	if !p.enter(v.Pos) {
 		return v
 	}
-	defer func() { p.depth-- }()
+	defer p.leave()
 	switch n.Kind {
 	case yaml.SequenceNode:
 		v.Kind, v.List = List, make([]*Value, len(n.Content))
@@ -36,13 +34,13 @@ func (p *parser) value(n *yaml.Node) *Value {
 }
 
 func (p *parser) valueFields(n *yaml.Node) []*Field {
-	out := []*Field{}
-	for _, f := range p.fields(n) {
-		entry := &Field{Pos: f.pos, Key: f.key, Value: p.value(f.value)}
+	fields := p.fields(n)
+	out := make([]*Field, len(fields))
+	for i, f := range fields {
+		out[i] = &Field{Pos: f.pos, Key: f.key, Value: p.value(f.value)}
 		if src, ok := inner(f.key); ok {
-			entry.KeyExpr = p.expression(src, f.pos, 0)
+			out[i].KeyExpr = p.expression(src, f.pos)
 		}
-		out = append(out, entry)
 	}
 	return out
 }
@@ -57,13 +55,11 @@ func inner(s string) (string, bool) {
 }
 
 func (p *parser) scalar(n *yaml.Node, v *Value) {
-	if src, ok := inner(n.Value); ok && n.ShortTag() == "!!str" {
-		quote := 0
-		if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
-			quote = 1
+	if n.Tag == "!!str" {
+		if src, ok := inner(n.Value); ok {
+			v.Kind, v.Expr = Expression, p.expression(src, v.Pos)
+			return
 		}
-		v.Kind, v.Expr = Expression, p.expression(src, v.Pos, quote)
-		return
 	}
 	v.Lit = p.literal(n)
 }
@@ -78,41 +74,78 @@ func (p *parser) literal(n *yaml.Node) any {
 			return b
 		}
 	case "!!int":
-		var i int64
-		if n.Decode(&i) == nil {
-			return i
-		}
-		var f float64
-		if n.Decode(&f) == nil && !math.IsInf(f, 0) { // beyond 64 bits
+		return p.integer(n)
+	case "!!float":
+		if f, err := strconv.ParseFloat(n.Value, 64); err == nil {
 			return f
 		}
-		p.errorf(pos(n), "number %s is out of range", n.Value)
-		return nil
-	case "!!float":
 		var f float64
 		if n.Decode(&f) == nil {
 			return f
 		}
 	case "!!binary":
-		p.errorf(pos(n), "binary values are not part of the language")
+		p.report(pos(n), "binary values are not part of the language")
 		return nil
 	}
 	return n.Value
 }
 
-// expression compiles what stands between ${ and }. quote is 1 behind a quotation mark.
-func (p *parser) expression(src string, at Pos, quote int) *expr.Expr {
-	if n := utf8.RuneCountInString(src); n > maxExpression {
-		p.errorf(at, "the expression has %d characters; the limit is %d", n, maxExpression)
+func (p *parser) integer(n *yaml.Node) any {
+	if n.Value != "" && n.Value[0] != '0' || n.Value == "0" { // not one of YAML's other bases
+		if i, err := strconv.ParseInt(n.Value, 10, 64); err == nil {
+			return i
+		}
+	}
+	var i int64
+	if n.Decode(&i) == nil {
+		return i
+	}
+	var f float64
+	if n.Decode(&f) == nil && !math.IsInf(f, 0) { // beyond 64 bits
+		return f
+	}
+	p.report(pos(n), "number %s is out of range", n.Value)
+	return nil
+}
+
+// expression compiles what stands between ${ and } in the scalar at a place; nil after an error.
+func (p *parser) expression(src string, at Pos) *expr.Expr {
+	e, off, message := compile(src, "${"+src+"}")
+	if message != "" {
+		p.report(p.text.inExpression(at, src, off), "%s", message)
+	}
+	return e
+}
+
+// target reads the left side of an assignment: a variable, and members and indexes of it; nil after an error.
+func (p *parser) target(src string, at Pos) *expr.Expr {
+	if bare, ok := inner(src); ok {
+		p.errorf(at, "the target of an assignment is written without ${}: %s", bare)
 		return nil
 	}
-	e, err := expr.Parse(src)
-	if err != nil {
-		if se, ok := err.(*expr.SyntaxError); ok && !strings.Contains(src, "\n") {
-			at.Col += quote + len("${") + utf8.RuneCountInString(src[:se.Offset])
-		}
-		p.errorf(at, "parse error in expression %s: %s", strconv.Quote("${"+src+"}"), err)
+	e, off, message := compile(src, src)
+	if message != "" {
+		p.errorf(p.text.inKey(at, src, off), "%s", message)
+		return nil
+	}
+	if _, _, ok := e.Target(); !ok {
+		p.errorf(at, "%q cannot be assigned to: write a variable, a member or an index", src)
 		return nil
 	}
 	return e
+}
+
+// compile parses an expression, or says what is wrong with it and at which of its bytes.
+func compile(src, written string) (e *expr.Expr, off int, message string) {
+	if n := utf8.RuneCountInString(src); n > maxExpression {
+		return nil, 0, "the expression has " + strconv.Itoa(n) + " characters; the limit is " + strconv.Itoa(maxExpression)
+	}
+	e, err := expr.Parse(src)
+	if err != nil {
+		if se, ok := err.(*expr.SyntaxError); ok {
+			off = se.Offset
+		}
+		return nil, off, "parse error in expression " + strconv.Quote(written) + ": " + err.Error()
+	}
+	return e, 0, ""
 }
