@@ -53,7 +53,7 @@ func (b *bid) run(ctx context.Context) (v verdict, snap Snapshot, asked time.Tim
 		// Whether the write was refused or its answer lost: read before anything else.
 		asked = clock.Now()
 		if snap, err = b.look(ctx); errors.Is(err, ErrNotFound) {
-			if b.prev == nil && b.own && errors.Is(last, ErrExists) {
+			if b.prev == nil && b.own && certainly(last) {
 				return 0, snap, asked, last // the record is not there, so it was one of the caller's documents
 			}
 			b.prev = nil // nothing there, or gone between the refusal and this read

@@ -81,6 +81,9 @@ func serve(g *Guard, cfg HandlerConfig, next http.Handler, w http.ResponseWriter
 		WriteProblem(w, Problem{Status: http.StatusBadRequest, Code: "bad-token", Detail: err.Error()})
 		return
 	}
+	if r.Body == nil { // of a request that no server read
+		r.Body = http.NoBody
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, cfg.MaxBody))
 	if err != nil {
 		WriteProblem(w, bodyProblem(err, cfg.MaxBody))

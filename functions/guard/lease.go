@@ -248,7 +248,7 @@ func (c *claim) settle(ctx context.Context, status Status, how string, o *Outcom
 func (c *claim) write(ctx context.Context, rec *Record) error {
 	tries := 2
 	if rec.Status == Completed || rec.Status == Failed {
-		tries = 8 // pauses of about 3 s in all, beside what the store's client spends on its own retries
+		tries = 8 // pauses of about 6 s in all, beside what the store's client spends on its own retries
 	}
 	var last error
 	for try := 0; try < tries && ctx.Err() == nil; try++ {
