@@ -5,7 +5,9 @@
 //   - [Crash] runs a function of yours under a fault at every store call, delivers it again until it succeeds, and
 //     fails where an effect happened twice or not at all.
 //   - [RunStoreTests] is what every store must pass: thirty-three ways in which others failed, by number.
-//   - [Explore] is the model check: it runs the real guard under every interleaving, to a bound.
+//
+// Two folders below go further: history asks whether one order of events explains what concurrent clients saw of a store,
+// and model runs the guard itself under every interleaving of a few deliveries, to a bound.
 //
 // Only tests import it. Firestore's own forms, guard.Write and guard.Tx, need a Firestore server, real or fake; they are
 // not here.

@@ -77,3 +77,13 @@ func ExampleFaults() {
 	// Get ""
 	// Update ""
 }
+
+// A store of yours hands the suite an empty store for each test, and what moves its clock.
+func ExampleRunStoreTests() {
+	var _ = func(t *testing.T) {
+		guardtest.RunStoreTests(t, func(*testing.T) guardtest.Harness {
+			store := &guardtest.Memory{} // yours
+			return guardtest.Harness{Store: store, Advance: store.Advance}
+		})
+	}
+}

@@ -99,7 +99,7 @@ func (s blindCreate) Create(ctx context.Context, rec guard.Record) (guard.Versio
 	if err == nil {
 		return v, nil
 	}
-	return blindUpdate{s.Store}.Update(ctx, "", rec)
+	return blindUpdate(s).Update(ctx, "", rec)
 }
 
 func (s alwaysOld) Get(ctx context.Context, token string) (guard.Snapshot, error) {
