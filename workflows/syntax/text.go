@@ -145,5 +145,10 @@ func (t *text) align(quote byte, start int, s string) (int, bool) {
 			return 0, false
 		}
 	}
+	if quote == '"' && i < len(t.src) && t.src[i] == '\\' { // the line goes on
+		if n, value := escape(t.src[i:]); value == "" {
+			i += n
+		}
+	}
 	return i, true
 }

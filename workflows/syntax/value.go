@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -117,23 +118,29 @@ func (p *parser) expression(src string, at Pos) *expr.Expr {
 	return e
 }
 
-// target reads the left side of an assignment: a variable, and members and indexes of it; nil after an error.
+// target reads the left side of an assignment: a variable, and members and indexes of it. Of one that cannot be read it is the
+// variable that it begins with, so that its name is known; nil where there is none.
 func (p *parser) target(src string, at Pos) *expr.Expr {
 	if bare, ok := inner(src); ok {
 		p.errorf(at, "the target of an assignment is written without ${}: %s", bare)
 		return nil
 	}
 	e, off, message := compile(src, src)
-	if message != "" {
-		p.errorf(p.text.inKey(at, src, off), "%s", message)
-		return nil
+	if message == "" {
+		if _, _, ok := e.Target(); ok {
+			return e
+		}
+		message = strconv.Quote(src) + " cannot be assigned to: write a variable, a member or an index"
 	}
-	if _, _, ok := e.Target(); !ok {
-		p.errorf(at, "%q cannot be assigned to: write a variable, a member or an index", src)
-		return nil
+	if name := leadingName.FindString(src); name != "" {
+		p.report(p.text.inKey(at, src, off), "%s", message)
+		return expr.Compile(&expr.Ident{Name: name})
 	}
-	return e
+	p.errorf(at, "%s", message)
+	return nil
 }
+
+var leadingName = regexp.MustCompile(`^[\pL_][\pL\pN_]*`)
 
 // compile parses an expression, or says what is wrong with it and at which of its bytes.
 func compile(src, written string) (e *expr.Expr, off int, message string) {
