@@ -95,11 +95,12 @@ func TestKill(t *testing.T) {
 func writeUntilKilled(ctx context.Context, c *firestore.Client, server *os.Process, round int, answered map[string]bool) {
 	const writers = 4
 	names := make(chan string)
+	defer func() { _ = server.Kill() }() // also where a machine under load answered too few
 	for w := range writers {
 		go func() {
 			defer func() { names <- "" }()
 			for i := 0; ; i++ {
-				call, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+				call, cancel := context.WithTimeout(ctx, 2*time.Second) // the client repeats a refused call for as long
 				name := fmt.Sprintf("c/%d-%d-%d", round, w, i)
 				_, err := c.Doc(name).Create(call, map[string]any{"v": i})
 				cancel()
