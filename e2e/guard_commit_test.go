@@ -144,6 +144,35 @@ func TestOneCommitAndDo(t *testing.T) {
 	}
 }
 
+// TestZombieCommitsNothing: an attempt that lost its claim does not write by the other forms either. B21.
+func TestZombieCommitsNothing(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, firestoretest.Pessimistic, guard.Config{Lease: 200 * time.Millisecond})
+	_, err := guard.Do(t.Context(), l.guard, guard.Effect[int]{Request: guard.Request{Token: "run/outer"}, Do: func(ctx context.Context, _ guard.Attempt) (int, error) {
+		l.server.Faults().Add(fault.Rule{Kind: fault.Refuse, Code: codes.PermissionDenied}) // no renewal comes through
+		<-ctx.Done()
+		l.server.Faults().Clear()
+		late := context.WithoutCancel(ctx)
+		_, err := guard.Write(late, l.guard, l.store, guard.Request{Token: labToken}, func(b *guard.Batch) (int, error) {
+			b.Set(l.counter(), map[string]any{"n": 1})
+			return 0, nil
+		})
+		if !errors.Is(err, guard.ErrLost) {
+			t.Errorf("Write: %v, want ErrLost", err)
+		}
+		_, err = guard.Tx(late, l.guard, l.store, guard.Request{Token: labToken}, func(_ context.Context, tx *firestore.Transaction) (int, error) {
+			return 0, tx.Set(l.counter(), map[string]any{"n": 1})
+		})
+		if !errors.Is(err, guard.ErrLost) {
+			t.Errorf("Tx: %v, want ErrLost", err)
+		}
+		return 0, err
+	}})
+	if !errors.Is(err, guard.ErrLost) || l.count() != 0 {
+		t.Errorf("got %v, and the counter is %d", err, l.count())
+	}
+}
+
 // TestCallersOwnConditions: a precondition of the caller's that fails is the caller's error; nothing is recorded, and the
 // marker's own ALREADY_EXISTS is never mistaken for it, nor it for the marker's.
 func TestCallersOwnConditions(t *testing.T) {
@@ -154,14 +183,14 @@ func TestCallersOwnConditions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, row := range map[string]struct {
-		build func(b *firestore.WriteBatch)
+		build func(b *guard.Batch)
 		code  codes.Code
 	}{
-		"create": {func(b *firestore.WriteBatch) { b.Create(taken, map[string]any{"n": 2}) }, codes.AlreadyExists},
-		"update": {func(b *firestore.WriteBatch) {
+		"create": {func(b *guard.Batch) { b.Create(taken, map[string]any{"n": 2}) }, codes.AlreadyExists},
+		"update": {func(b *guard.Batch) {
 			b.Update(l.client.Doc("shop/missing"), []firestore.Update{{Path: "n", Value: 1}})
 		}, codes.NotFound},
-		"time": {func(b *firestore.WriteBatch) {
+		"time": {func(b *guard.Batch) {
 			b.Update(taken, []firestore.Update{{Path: "n", Value: 1}}, firestore.LastUpdateTime(time.Unix(1, 0)))
 		}, codes.FailedPrecondition},
 	} {
@@ -170,11 +199,11 @@ func TestCallersOwnConditions(t *testing.T) {
 			if released { // the marker is then an update, whose refusal has the same codes
 				_, _ = guard.Do(t.Context(), l.guard, guard.Effect[int]{Request: r, Do: func(context.Context, guard.Attempt) (int, error) { return 0, errors.New("x") }})
 			}
-			_, err := guard.Write(t.Context(), l.guard, l.store, r, func(b *firestore.WriteBatch) (int, error) { row.build(b); return 0, nil })
+			_, err := guard.Write(t.Context(), l.guard, l.store, r, func(b *guard.Batch) (int, error) { row.build(b); return 0, nil })
 			if status.Code(errors.Unwrap(err)) != row.code && !strings.Contains(fmt.Sprint(err), row.code.String()) {
 				t.Errorf("%s: got %v, want %v", name, err, row.code)
 			}
-			got, err := guard.Write(t.Context(), l.guard, l.store, r, func(*firestore.WriteBatch) (int, error) { return 1, nil })
+			got, err := guard.Write(t.Context(), l.guard, l.store, r, func(*guard.Batch) (int, error) { return 1, nil })
 			if err != nil || got.Replayed {
 				t.Errorf("%s: after it was put right: %+v, %v", name, got, err)
 			}
@@ -188,7 +217,7 @@ func TestPermanentInOneCommit(t *testing.T) {
 	declined := guard.Permanent(&guard.FailedError{Code: "sold_out", Message: "none left"})
 	for name, run := range map[string]func(*lab, error) error{
 		"Write": func(l *lab, fail error) error {
-			_, err := guard.Write(l.Context(), l.guard, l.store, guard.Request{Token: labToken}, func(b *firestore.WriteBatch) (int, error) {
+			_, err := guard.Write(l.Context(), l.guard, l.store, guard.Request{Token: labToken}, func(b *guard.Batch) (int, error) {
 				b.Set(l.counter(), map[string]any{"n": 1})
 				return 0, fail
 			})

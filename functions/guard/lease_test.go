@@ -45,6 +45,9 @@ func TestHeartbeat(t *testing.T) {
 		if renewed != 24 && renewed != 25 { // the last is due as the effect ends
 			t.Errorf("%d renewals in 250 s, want one every 10 s", renewed)
 		}
+		if r := m.record("run/step"); r.Seq != int64(renewed+2) { // each write differs from the one before, or it would not renew
+			t.Errorf("%d writes were counted after %d renewals", r.Seq, renewed)
+		}
 		time.Sleep(time.Hour)
 		if now := seen.list(); now[len(now)-1] != Finished {
 			t.Errorf("after the end: %v", now)
@@ -298,6 +301,9 @@ func TestNestedLoss(t *testing.T) {
 		}
 		if _, err := Do(t.Context(), g, outer); !errors.Is(err, ErrLost) || n != 0 {
 			t.Errorf("got %v with %d effects, want ErrLost and none", err, n)
+		}
+		if r := m.record("run/third"); r.Token != "" {
+			t.Errorf("the zombie claimed a later step: %+v", r)
 		}
 		if TokenFrom(t.Context()) != "" {
 			t.Error("there is a token outside of every step")
