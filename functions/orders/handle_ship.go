@@ -43,7 +43,7 @@ func (a *App) Ship(w http.ResponseWriter, r *http.Request) {
 		a.fail(w, r, err)
 		return
 	}
-	res, err := guard.Write(r.Context(), a.guard, a.store, step, func(b *firestore.WriteBatch) (Shipment, error) {
+	res, err := guard.Write(r.Context(), a.guard, a.store, step, func(b *guard.Batch) (Shipment, error) {
 		s := Shipment{ShipmentID: tokens.UUID(step.Token), OrderID: req.OrderID, SKU: req.SKU, Quantity: req.Quantity, Step: step.Token}
 		b.Create(a.db.Collection("shipments").Doc(s.ShipmentID), s)
 		b.Set(a.db.Collection("orders").Doc(OrderID(req.OrderID)), map[string]any{
