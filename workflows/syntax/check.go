@@ -16,7 +16,6 @@ func check(p *parser, w *Workflow) {
 		top := newScope(nil)
 		for _, param := range r.Params {
 			top.declare(param.Name)
-			top.assigned[param.Name] = true
 		}
 		for _, param := range r.Params {
 			if param.Default != nil {

@@ -142,6 +142,7 @@ func TestRefused(t *testing.T) {
 		"endless merge":       {"- a:\n    return: &x {<<: *x}\n", `the source is nested more than 200 levels deep`},
 		"deep":                {"- a:\n    return: " + strings.Repeat("[", 300) + strings.Repeat("]", 300) + "\n", `nested more than 200 levels deep`},
 		"merge of text":       {"- a:\n    return: {<<: x}\n", `^w.yaml:2:18: what is merged must be a map, or a list of maps$`},
+		"merge of a text":     {"- a:\n    return: {<<: [{b: 1}, x]}\n", `^w.yaml:2:27: what is merged must be a map$`},
 		"map as key":          {"- a:\n    return: {{b: 1}: 2}\n", `^w.yaml:2:14: a key must be a string$`},
 		"nameless step":       {"- '':\n    return: 1\n", `^w.yaml:1:3: the name of a step is empty$`},
 		"binary":              {"- a:\n    return: !!binary aGk=\n", `^w.yaml:2:13: binary values are not part of the language$`},
@@ -218,5 +219,47 @@ w.yaml:6:13: an entry of assign must be a map with one key
 w.yaml:14:19: error in step d: error evaluating return value: symbol 'unknown' is neither a variable nor a sub-workflow name`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+}
+
+// TestLiterals holds what YAML's scalars are to the language.
+func TestLiterals(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string]any{
+		`1`: int64(1), `-5`: int64(-5), `+5`: int64(5), `0`: int64(0), `010`: int64(8), `0x1F`: int64(31), `0o17`: int64(15), `1_000`: int64(1000),
+		`9223372036854775807`: int64(9223372036854775807), `99999999999999999999`: 1e20, `1.5`: 1.5, `1e3`: 1000.0, `.5`: 0.5,
+		`true`: true, `True`: true, `FALSE`: false, `yes`: "yes", `on`: "on", `~`: nil, `null`: nil, ``: nil, `"5"`: "5", `'true'`: "true", `!!str 5`: "5",
+		`2024-02-29`: "2024-02-29", `10:30`: "10:30", `a b # c`: "a b", `!custom x`: "x", `$${x}`: "$${x}", `a ${x}`: "a ${x}", `"${x"`: "${x", `1.2.3`: "1.2.3",
+	} {
+		t.Run(src, func(t *testing.T) {
+			t.Parallel()
+			w, err := Parse("w.yaml", []byte("- a:\n    return: "+src+"\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := w.Main.Steps[0].Body.(*Return).Value
+			if v.Kind != Literal || v.Lit != want {
+				t.Errorf("got %T %v, want %T %v", v.Lit, v.Lit, want, want)
+			}
+		})
+	}
+}
+
+// TestMerge holds which value wins where maps are merged: the map's own, then the first one merged.
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	w, err := Parse("w.yaml", []byte("- a:\n    assign:\n    - x: &x {a: 1, b: 1}\n    - y: &y {b: 2, c: 2, d: 2}\n    - z: {<<: [*x, *y], d: 3}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]any{}
+	for _, f := range w.Main.Steps[0].Body.(*Assign).Sets[2].Value.Map {
+		if _, twice := got[f.Key]; twice {
+			t.Errorf("%s is there twice", f.Key)
+		}
+		got[f.Key] = f.Value.Lit
+	}
+	if diff := cmp.Diff(map[string]any{"a": int64(1), "b": int64(1), "c": int64(2), "d": int64(3)}, got); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
 	}
 }

@@ -67,11 +67,7 @@ func (c *checker) collectVars(in *scope, steps []*Step) {
 // source only behind the parallel step may be the branch's own as well, so that is no error.
 func (c *checker) write(in *scope, at Pos, name string) {
 	for s := in; s != nil; s = s.above {
-		if s.own[name] || s.assigned[name] || s.above == nil {
-			s.assigned[name] = true
-			return
-		}
-		if s.vars[name] && !s.parallel {
+		if s.own[name] || s.vars[name] && !s.parallel || s.above == nil {
 			s.assigned[name] = true
 			return
 		}
