@@ -48,6 +48,7 @@ var scenarios = []scenario{
 	{name: "callee takes the token, killed", sink: dedup, actors: 2, crashes: 1, lapses: 1, stalls: true},
 	{name: "callee takes the fence and can be asked", sink: fenced, actors: 2, crashes: 1, lapses: 1, stalls: true},
 	{name: "clocks run together", sink: dedup, actors: 2, faults: 1, lapses: 1, late: true},
+	{name: "one delivery, time passes", sink: dedup, actors: 1, faults: 1, lapses: 3, late: true},
 	{name: "two faults", sink: dedup, actors: 1, faults: 2, lapses: 1, stalls: true, late: true},
 	{name: "reads first", sink: dedup, actors: 2, crashes: 1, lapses: 1, stalls: true, tune: readFirst},
 	{name: "another payload", sink: dedup, actors: 2, crashes: 1, lapses: 1, stalls: true, other: true},
