@@ -1,6 +1,6 @@
 // Package firestoretest is Firestore's gRPC API (google.firestore.v1.Firestore) in the test's own process, in plain text on
 // loopback, for the real client libraries: by an endpoint option, or by FIRESTORE_EMULATOR_HOST. A test moves the server's clock,
-// chooses how transactions contend, and fails the n-th call with a fault.Plan.
+// chooses how transactions contend, and fails the n-th call with a fault.Plan. The document methods answer in REST too, see Server.URL.
 //
 // All stamps (read_time, update_time, create_time, commit_time) come from one clock, aligned to microseconds and strictly rising from
 // commit to commit, so that a time read from one answer can be compared with a time from any other.

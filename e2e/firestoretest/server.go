@@ -24,6 +24,7 @@ type Server struct {
 	lis   net.Listener
 	grpc  *grpc.Server
 	done  chan struct{} // closed when serving has ended
+	rest  rest
 
 	mu  sync.Mutex
 	cut chan struct{} // closed to break the listen streams
@@ -66,6 +67,7 @@ func Open(cfg Config) (*Server, error) {
 // Close ends all calls and stops listening. With Config.Dir the documents are kept.
 func (s *Server) Close() {
 	s.BreakListens()
+	s.rest.close()
 	s.grpc.Stop()
 	<-s.done
 	_ = s.store.log.close() // every answered commit is on disk already

@@ -14,8 +14,9 @@ import (
 	"example.com/runonce/functions/orders"
 )
 
-// demoLease is short, so that the demo can show a lease running out.
-const demoLease = 2 * time.Second
+// demoLease is short, so that the demo can show a lease running out, and long enough for a slow machine to send a duplicate
+// while it lasts.
+const demoLease = 4 * time.Second
 
 // line is one line of the demo's order.
 type line = orders.Line
@@ -120,6 +121,9 @@ func (d *demo) killBetweenClaimAndStart(ctx context.Context, child *Child) error
 	d.Front.Set(child.URL)
 	gate := d.ExecutionFaults.Hold("CreateExecution", 1)
 	defer gate.Release()
+	// Whoever starts the execution later, and whichever call charges first, does not hear the answer.
+	d.ExecutionFaults.Add(fault.Rule{Method: "CreateExecution", N: 2, Kind: fault.Lose})
+	d.FunctionFaults.Add(fault.Rule{Method: "POST /charge", N: 1, Kind: fault.Lose})
 	delivered := make(chan error, 1)
 	go func() {
 		_, err := d.Scheduler.Deliver(ctx, Job, d.slot)
@@ -157,14 +161,11 @@ func (d *demo) leaseRunsOut(ctx context.Context) error {
 	return poll(ctx, func() bool { return d.Store.Now().After(until) })
 }
 
-// takeOverAtOnce sends two deliveries in the same moment. Both find a claim that ran out; one of them gets it. The answer of
-// its CreateExecution is lost, and so is, later on, that of the function that charges.
+// takeOverAtOnce sends two deliveries in the same moment. Both find a claim that ran out; one of them gets it.
 func (d *demo) takeOverAtOnce(ctx context.Context) error {
 	// Slow the two down in step, so that they really meet at the record and at the list of executions.
 	d.Store.Faults().Add(fault.Rule{Method: "/Commit", N: 1, Times: 4, Kind: fault.Delay, Delay: 100 * time.Millisecond})
 	d.ExecutionFaults.Add(fault.Rule{Method: "ListExecutions", N: 1, Times: 4, Kind: fault.Delay, After: true, Delay: 200 * time.Millisecond})
-	d.ExecutionFaults.Add(fault.Rule{Method: "CreateExecution", N: 1, Times: 1, Kind: fault.Lose})
-	d.FunctionFaults.Add(fault.Rule{Method: "POST /charge", N: 1, Times: 1, Kind: fault.Lose})
 	var wg sync.WaitGroup
 	errs := make([]error, 2)
 	for i := range errs {

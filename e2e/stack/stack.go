@@ -157,7 +157,9 @@ func (s *Stack) startFunctions() error {
 }
 
 func (s *Stack) startWorkflows(ctx context.Context) error {
-	s.Workflows = workflowstest.New(workflowstest.Config{Faults: s.ExecutionFaults, Engine: engine.Config{Auth: tokenSource{s.Issuer}}})
+	s.Workflows = workflowstest.New(workflowstest.Config{
+		Faults: s.ExecutionFaults, Auth: s.Issuer, Engine: engine.Config{Endpoints: map[string]string{"firestore": s.Store.URL()}},
+	})
 	s.closing(s.Workflows.Close)
 	source, err := templates.FS.ReadFile("orders.yaml")
 	if err != nil {
@@ -167,17 +169,6 @@ func (s *Stack) startWorkflows(ctx context.Context) error {
 		return fmt.Errorf("deploy the sample workflow: %w", err)
 	}
 	return nil
-}
-
-// tokenSource gives executions the tokens of their auth blocks.
-type tokenSource struct{ issuer *idtokentest.Issuer }
-
-func (t tokenSource) IDToken(ctx context.Context, audience string) (string, error) {
-	return t.issuer.IDToken(ctx, audience)
-}
-
-func (t tokenSource) AccessToken(ctx context.Context, _ []string) (string, error) {
-	return t.issuer.AccessToken(ctx)
 }
 
 // ProxyConfig is the configuration of every proxy of the stack.

@@ -49,7 +49,7 @@ func printUp(s *stack.Stack) {
 
 For any Firestore client, the wf and runs commands:
   export %s GOOGLE_CLOUD_PROJECT=%s
-Workflows Executions API (gRPC, plain text): %s
+Workflows Executions API: gRPC in plain text %s, REST %s
 The four functions: %s
 
 A delivery, as Cloud Scheduler sends it (a second one with the same time is a duplicate):
@@ -58,5 +58,5 @@ A delivery, as Cloud Scheduler sends it (a second one with the same time is a du
     -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \
     -H 'X-CloudScheduler-JobName: %s' -H 'X-CloudScheduler-ScheduleTime: %s' \
     -d '{"argument": "{\"order\": {\"id\": \"A-1\", \"email\": \"ada@example.com\", \"currency\": \"EUR\", \"amount_cents\": 4990, \"lines\": [{\"sku\": \"lamp\", \"quantity\": 1}]}}"}'
-`, s.Store.Env(), stack.Project, s.Workflows.Addr(), s.Functions, token, s.URL(), stack.Path, stack.Job, slot)
+`, s.Store.Env(), stack.Project, s.Workflows.Addr(), s.Workflows.URL(), s.Functions, token, s.URL(), stack.Path, stack.Job, slot)
 }
