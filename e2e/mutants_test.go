@@ -24,8 +24,8 @@ type mutant struct {
 
 // The suites that hold the protocol.
 var (
-	onMemory    = []string{"./functions/guard/guardtest", "-run", "Conforms"}
-	onFirestore = []string{"./e2e", "-run", "Conforms"}
+	onMemory    = []string{"./functions/guard/guardtest", "-run", "MemoryConforms"}
+	onFirestore = []string{"./functions/guard/guardtest", "-run", "FirestoreConforms"}
 	inDemo      = []string{"./e2e/stack", "-run", "TestDemo"}
 )
 
