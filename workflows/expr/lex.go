@@ -40,7 +40,7 @@ type minInt struct{}
 // describe is the token for an error message.
 func (t token) describe() string {
 	if t.kind == end {
-		return "the end of the expression"
+		return "end of the expression"
 	}
 	return strconv.Quote(t.text)
 }

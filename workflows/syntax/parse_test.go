@@ -214,7 +214,7 @@ sub:
     - d:
         return: ${unknown}
 `))
-	want := `w.yaml:5:21: parse error in expression "${1 +}": unexpected the end of the expression, want a value
+	want := `w.yaml:5:21: parse error in expression "${1 +}": unexpected end of the expression, want a value
 w.yaml:6:13: an entry of assign must be a map with one key
 w.yaml:14:19: error in step d: error evaluating return value: symbol 'unknown' is neither a variable nor a sub-workflow name`
 	if err == nil || err.Error() != want {
