@@ -13,7 +13,7 @@ import (
 )
 
 // Each template passes the deploy-time checks and says its purpose, params and guarantees.
-func TestTemplates(t *testing.T) { // R22
+func TestTemplates(t *testing.T) { // R21
 	t.Parallel()
 	files, err := fs.Glob(templates.FS, "*.yaml")
 	if err != nil || len(files) == 0 {
