@@ -195,11 +195,6 @@ func (d *demo) executionsEnd(ctx context.Context) error {
 		}
 		d.rec.Note(LaneWorkflow, timeline.Good, "execution ended")
 	}
-	for _, c := range d.FunctionFaults.Calls() {
-		if c.Kind == fault.Lose {
-			d.rec.Note(LaneFunctions, timeline.Fault, "the answer of %s was lost", c.Method)
-		}
-	}
 	return nil
 }
 

@@ -138,6 +138,19 @@ func (r *Recorder) calls(next http.Handler) http.Handler {
 	})
 }
 
+// lost records the answers that a fault in next drops.
+func (r *Recorder) lost(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		defer func() {
+			if p := recover(); p != nil {
+				r.Note(LaneFunctions, timeline.Fault, "%s: the answer is lost", step(req.Header.Get(guard.TokenHeader)))
+				panic(p)
+			}
+		}()
+		next.ServeHTTP(w, req)
+	})
+}
+
 // shop records what the outside world was asked to do.
 func (r *Recorder) shop(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

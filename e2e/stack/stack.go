@@ -150,7 +150,7 @@ func (s *Stack) startFunctions() error {
 	if err != nil {
 		return fmt.Errorf("functions: %w", err)
 	}
-	srv := httptest.NewServer(s.FunctionFaults.HTTP(s.cfg.Record.calls(app.Handler())))
+	srv := httptest.NewServer(s.cfg.Record.lost(s.FunctionFaults.HTTP(s.cfg.Record.calls(app.Handler()))))
 	s.closing(srv.Close)
 	s.Functions = srv.URL
 	return nil
